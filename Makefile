@@ -1,0 +1,67 @@
+# Everything a newcomer needs: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Prepared data sets, when they lie beside the checkout; tests that need them are skipped elsewhere.
+ifneq ($(wildcard ../shared/data),)
+export LATENTBITS_DATA ?= $(abspath ../shared/data)
+endif
+
+.PHONY: demo test test-slow test-oldest papers bench lint docs clean
+
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[demo]'
+	touch $@
+
+$(VENV)/.test: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[test]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet -e '.[bench]'
+	touch $@
+
+$(VENV)/.docs: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	touch $@
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/demo_votes.py
+
+test: $(VENV)/.test lint
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -m slow
+
+# The oldest supported releases, in an environment of their own.
+test-oldest:
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
+	.venv-oldest/bin/python -m pip install --quiet -e '.[pandas]' pytest hypothesis \
+	  'numpy==1.26.*' 'scipy==1.11.4' 'scikit-learn==1.6.*' 'numba==0.60.*' 'pandas==2.1.*'
+	.venv-oldest/bin/python -m pytest -q tests/unit tests/contracts
+
+papers: $(VENV)/.test
+	$(BIN)/python -m papers.debd
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.mixture
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check src tests papers benchmarks examples
+	$(BIN)/ruff format --check src tests papers benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.docs
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) .venv-oldest build dist out docs/_build

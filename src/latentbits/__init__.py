@@ -1,0 +1,42 @@
+"""latentbits: hidden causes in tables of zeros, ones and blanks.
+
+>>> import latentbits
+>>> X = [[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, None, 1]]
+>>> latentbits.BernoulliMixture(n_components=2, random_state=0).fit(X).predict(X).tolist()
+[1, 1, 0, 0]
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public names and where they live.  They are imported when first asked for, so that `import latentbits` is quick.
+_HOMES = {
+    "BernoulliMixture": "latentbits.mixture",
+    "load": "latentbits.persist",
+    "select": "latentbits.select",
+    "bootstrap_lrt": "latentbits.select",
+    "plots": "latentbits.plot",
+    "datasets": "latentbits.datasets",
+    "metrics": "latentbits.metrics",
+    "data": "latentbits.data",
+    "errors": "latentbits.errors",
+}
+_MODULES = ("plots", "datasets", "metrics", "data", "errors")
+__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'latentbits' has no attribute {name!r}")
+    module = importlib.import_module(_HOMES[name])
+    value = module if name in _MODULES else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

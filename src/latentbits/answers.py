@@ -1,0 +1,76 @@
+"""What estimators answer with when an array is not enough; the same for every family."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .data.block import UNKNOWN, Codes, Float
+from .errors import need
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Which component explains each cell.
+
+    Attributes
+    ----------
+    row, column : (m,) int
+        The cells.
+    value : (m,) uint8
+        0, 1, or 2 for unknown.
+    feature_names, component_names : sequence of str or None
+        What columns and components are called.
+    share : (m, K)
+        Probability that component k produced the cell.
+    evidence : (m, K)
+        What the cell adds to the log odds of component k for its row.
+    probability : (m,)
+        P(cell = 1 | the other cells of the row).
+    """
+
+    row: np.ndarray
+    column: np.ndarray
+    value: Codes
+    feature_names: Any
+    component_names: list[str]
+    share: Float
+    evidence: Float
+    probability: Float
+
+    @property
+    def surprise(self) -> Float:
+        """Negative log probability of the observed value given the rest of the row, NaN for unknown cells."""
+        observed = np.where(self.value == 1, self.probability, 1.0 - self.probability)
+        with np.errstate(divide="ignore"):
+            return np.where(self.value == UNKNOWN, np.nan, -np.log(observed))
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One dict per cell."""
+        names = self.feature_names
+        out = []
+        for i in range(len(self.row)):
+            j = int(self.column[i])
+            record: dict[str, Any] = {
+                "row": int(self.row[i]),
+                "column": j if names is None else str(names[j]),
+                "value": None if self.value[i] == UNKNOWN else int(self.value[i]),
+                "probability": float(self.probability[i]),
+                "surprise": float(self.surprise[i]),
+            }
+            for k, name in enumerate(self.component_names):
+                record[f"share_{name}"] = float(self.share[i, k])
+            for k, name in enumerate(self.component_names):
+                record[f"evidence_{name}"] = float(self.evidence[i, k])
+            out.append(record)
+        return out
+
+    def to_frame(self) -> Any:
+        """A pandas frame with one row per cell."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise need("pandas", "pandas", "An explanation as a frame") from None
+        return pd.DataFrame(self.to_records())

@@ -1,0 +1,10 @@
+"""How tables become row blocks."""
+
+from __future__ import annotations
+
+from .block import ONE, UNKNOWN, ZERO, Block
+from .checks import Labels
+from .files import Table, read_table
+from .source import Source, open_source
+
+__all__ = ["ONE", "UNKNOWN", "ZERO", "Block", "Labels", "Source", "Table", "open_source", "read_table"]

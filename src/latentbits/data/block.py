@@ -1,0 +1,354 @@
+"""Block: consecutive rows in the one layout that all model code knows.
+
+A cell is 0, 1 or *unknown*.  A block keeps where its cells are 1 and where they are unknown, each as a
+:class:`Marks` object in one of two layouts: index lists (few marks) or a dense tile of bytes (many marks, for
+BLAS).  The layout follows the share of marked cells and nothing else, so a block does not depend on the
+container it was read from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float = NDArray[np.float64]
+Codes = NDArray[np.uint8]
+Index = NDArray[np.int32]
+Pointer = NDArray[np.int64]
+
+ZERO, ONE, UNKNOWN = 0, 1, 2
+
+# Above this share of marked cells a BLAS product over all cells is cheaper than walking the marks
+# (benchmarks/layout.py measures the crossing: 0.18 to 0.30 for K from 5 to 100).
+DENSE_FROM = 0.25
+# Bytes of one float64 tile handed to BLAS.
+TILE_BYTES = 16 * 2**20
+# Merging equal rows pays when this share of the rows, or less, is distinct.
+MERGE_BELOW = 0.7
+
+
+class Marks(Protocol):
+    """Where a table of ``n_rows`` × ``n_columns`` is marked; a 0/1 matrix with linear algebra."""
+
+    n_rows: int
+    n_columns: int
+
+    @property
+    def n_marked(self) -> int:
+        """Number of marked cells."""
+
+    def dot(self, matrix: Float) -> Float:
+        """Marks (n, D) times ``matrix`` (D, K)."""
+
+    def t_dot(self, matrix: Float) -> Float:
+        """Marks transposed (D, n) times ``matrix`` (n, K)."""
+
+    def lists(self) -> tuple[Pointer, Index]:
+        """``indptr`` and ``indices`` of the marked columns, row by row, ascending."""
+
+    def dense(self) -> Codes:
+        """The marks as an array of bytes (n, D)."""
+
+    def row_counts(self) -> NDArray[np.int64]:
+        """Marked cells of every row."""
+
+    def take(self, rows: NDArray[np.int64]) -> Marks:
+        """The same layout with the given rows only."""
+
+
+class ListMarks:
+    """Marks as index lists."""
+
+    def __init__(self, indptr: Pointer, indices: Index, n_columns: int) -> None:
+        self.indptr, self.indices = indptr, indices
+        self.n_rows, self.n_columns = len(indptr) - 1, n_columns
+
+    @property
+    def n_marked(self) -> int:
+        """Number of marked cells."""
+        return len(self.indices)
+
+    def dot(self, matrix: Float) -> Float:
+        """Marks times ``matrix``."""
+        from .kernels import add_dot
+
+        out = np.zeros((self.n_rows, matrix.shape[1]))
+        add_dot(self.indptr, self.indices, np.ascontiguousarray(matrix), out)
+        return out
+
+    def t_dot(self, matrix: Float) -> Float:
+        """Marks transposed times ``matrix``."""
+        from .kernels import add_t_dot
+
+        out = np.zeros((self.n_columns, matrix.shape[1]))
+        add_t_dot(self.indptr, self.indices, np.ascontiguousarray(matrix), out)
+        return out
+
+    def lists(self) -> tuple[Pointer, Index]:
+        """Index lists."""
+        return self.indptr, self.indices
+
+    def dense(self) -> Codes:
+        """Bytes."""
+        out = np.zeros((self.n_rows, self.n_columns), np.uint8)
+        out[np.repeat(np.arange(self.n_rows), self.row_counts()), self.indices] = 1
+        return out
+
+    def row_counts(self) -> NDArray[np.int64]:
+        """Marked cells of every row."""
+        return np.diff(self.indptr)
+
+    def take(self, rows: NDArray[np.int64]) -> ListMarks:
+        """The given rows only."""
+        counts = self.row_counts()[rows]
+        indptr = np.concatenate(([0], np.cumsum(counts)))
+        within = np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
+        return ListMarks(
+            indptr, self.indices[np.repeat(self.indptr[:-1][rows], counts) + within], self.n_columns
+        )
+
+
+class TileMarks:
+    """Marks as a dense tile of bytes, widened to float64 a piece at a time for BLAS."""
+
+    def __init__(self, cells: Codes) -> None:
+        self.cells = cells
+        self.n_rows, self.n_columns = cells.shape
+
+    @property
+    def n_marked(self) -> int:
+        """Number of marked cells."""
+        return int(np.count_nonzero(self.cells))
+
+    def _pieces(self) -> list[slice]:
+        step = max(1, TILE_BYTES // (8 * self.n_columns))
+        return [slice(lo, min(lo + step, self.n_rows)) for lo in range(0, self.n_rows, step)]
+
+    def dot(self, matrix: Float) -> Float:
+        """Marks times ``matrix``."""
+        out = np.empty((self.n_rows, matrix.shape[1]))
+        for piece in self._pieces():
+            np.matmul(self.cells[piece].astype(np.float64), matrix, out=out[piece])
+        return out
+
+    def t_dot(self, matrix: Float) -> Float:
+        """Marks transposed times ``matrix``."""
+        out = np.zeros((self.n_columns, matrix.shape[1]))
+        for piece in self._pieces():
+            out += self.cells[piece].astype(np.float64).T @ matrix[piece]
+        return out
+
+    def lists(self) -> tuple[Pointer, Index]:
+        """Index lists."""
+        rows, columns = np.nonzero(self.cells)
+        return _pointer(np.bincount(rows, minlength=self.n_rows)), columns.astype(np.int32)
+
+    def dense(self) -> Codes:
+        """Bytes."""
+        return self.cells
+
+    def row_counts(self) -> NDArray[np.int64]:
+        """Marked cells of every row."""
+        return np.count_nonzero(self.cells, axis=1).astype(np.int64)
+
+    def take(self, rows: NDArray[np.int64]) -> TileMarks:
+        """The given rows only."""
+        return TileMarks(self.cells[rows])
+
+
+def _pointer(counts: NDArray[np.int64]) -> Pointer:
+    """Row pointer of index lists with these lengths."""
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+
+
+def _marks_of_tile(cells: NDArray[np.bool_]) -> Marks:
+    """Marks of a boolean table in the layout that its density asks for."""
+    if np.count_nonzero(cells) > DENSE_FROM * cells.size:
+        return TileMarks(np.ascontiguousarray(cells).view(np.uint8))
+    rows, columns = np.nonzero(cells)
+    return ListMarks(
+        _pointer(np.bincount(rows, minlength=len(cells))), columns.astype(np.int32), cells.shape[1]
+    )
+
+
+def _marks_of_lists(indptr: Pointer, indices: Index, n_columns: int) -> Marks:
+    """Marks of index lists in the layout that their density asks for."""
+    lists = ListMarks(indptr, indices, n_columns)
+    if lists.n_marked > DENSE_FROM * lists.n_rows * n_columns:
+        return TileMarks(lists.dense())
+    return lists
+
+
+class Lists(NamedTuple):
+    """Rows as index lists of their ones and their unknown cells; ``indices`` ascend within a row."""
+
+    indptr: Pointer
+    indices: Index
+    unknown_indptr: Pointer
+    unknown_indices: Index
+    n_columns: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive rows of a table.
+
+    Parameters
+    ----------
+    start : int
+        Number of the first row in the table.
+    ones, unknown : Marks
+        Where the cells are 1, and where they are unknown (None when all are known).
+    weights : (n_rows,) float64 or None
+        Row weights; merged rows carry the sum of theirs.  None means 1 each.
+    origin : (n_source_rows,) or None
+        For merged blocks the stored row of every row of the table.
+    """
+
+    start: int
+    ones: Marks
+    unknown: Marks | None
+    weights: Float | None = None
+    origin: NDArray[np.int64] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Stored rows."""
+        return self.ones.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """Columns."""
+        return self.ones.n_columns
+
+    @property
+    def n_source_rows(self) -> int:
+        """Rows of the table that the stored rows stand for."""
+        return self.n_rows if self.origin is None else len(self.origin)
+
+    def row_weights(self) -> Float:
+        """Weights of the stored rows, ones where none were given."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
+
+    def codes(self) -> Codes:
+        """The cells (n, D) as 0, 1 and 2 for unknown."""
+        out = self.ones.dense().copy()
+        if self.unknown is not None:
+            out[self.unknown.dense().view(np.bool_)] = UNKNOWN
+        return out
+
+    def take(self, rows: NDArray[np.int64]) -> Block:
+        """The given stored rows, without merging."""
+        return Block(
+            self.start,
+            self.ones.take(rows),
+            None if self.unknown is None else self.unknown.take(rows),
+            None if self.weights is None else self.weights[rows],
+        )
+
+    def hide(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Block:
+        """A copy in which the given cells are unknown."""
+        hidden = np.unique(rows * self.n_columns + columns)
+        ones = np.setdiff1d(_keys(self.ones), hidden, assume_unique=True)
+        if self.unknown is not None:
+            hidden = np.union1d(_keys(self.unknown), hidden)
+        shape = (self.n_rows, self.n_columns)
+        lists = Lists(*_lists_of_keys(ones, *shape), *_lists_of_keys(hidden, *shape), self.n_columns)
+        return block_of_lists(self.start, lists, self.weights)
+
+    def at(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Codes:
+        """Codes of single cells."""
+        out = _contains(self.ones, rows, columns).astype(np.uint8)
+        if self.unknown is not None:
+            out[_contains(self.unknown, rows, columns)] = UNKNOWN
+        return out
+
+
+def _keys(marks: Marks) -> NDArray[np.int64]:
+    """Marked cells as ascending numbers ``row * n_columns + column``."""
+    indptr, indices = marks.lists()
+    return np.repeat(np.arange(marks.n_rows), np.diff(indptr)) * marks.n_columns + indices
+
+
+def _lists_of_keys(keys: NDArray[np.int64], n_rows: int, n_columns: int) -> tuple[Pointer, Index]:
+    """Index lists of cell numbers."""
+    counts = np.bincount(keys // n_columns, minlength=n_rows)
+    return _pointer(counts), (keys % n_columns).astype(np.int32)
+
+
+def _contains(marks: Marks, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether single cells are marked."""
+    if isinstance(marks, TileMarks):
+        return marks.cells[rows, columns].astype(np.bool_)
+    keys = _keys(marks)
+    wanted = rows * marks.n_columns + columns
+    place = np.searchsorted(keys, wanted)
+    found = np.zeros(len(wanted), np.bool_)
+    inside = place < len(keys)
+    found[inside] = keys[place[inside]] == wanted[inside]
+    return found
+
+
+def block_of_codes(start: int, codes: Codes, weights: Float | None = None, merge: bool = False) -> Block:
+    """Block of cells given as 0, 1 and 2 for unknown."""
+    unknown = codes == UNKNOWN
+    block = Block(
+        start,
+        _marks_of_tile(codes == ONE),
+        _marks_of_tile(unknown) if unknown.any() else None,
+        weights,
+    )
+    return merged(block) if merge else block
+
+
+def block_of_lists(start: int, lists: Lists, weights: Float | None = None, merge: bool = False) -> Block:
+    """Block of cells given as index lists."""
+    block = Block(
+        start,
+        _marks_of_lists(lists.indptr, lists.indices, lists.n_columns),
+        _marks_of_lists(lists.unknown_indptr, lists.unknown_indices, lists.n_columns)
+        if len(lists.unknown_indices)
+        else None,
+        weights,
+    )
+    return merged(block) if merge else block
+
+
+def _row_keys(marks: Marks, n: int) -> list[bytes]:
+    """The first ``n`` rows of the marks as comparable bytes."""
+    if isinstance(marks, TileMarks):
+        packed = np.packbits(marks.cells[:n], axis=1)
+        return [row.tobytes() for row in packed]
+    indptr, indices = marks.lists()
+    return [indices[indptr[i] : indptr[i + 1]].tobytes() for i in range(n)]
+
+
+def _distinct(block: Block, n: int) -> NDArray[np.int64]:
+    """For each of the first ``n`` rows the rank, by first occurrence, of its content."""
+    keys: list[tuple[bytes, bytes]] = list(
+        zip(
+            _row_keys(block.ones, n),
+            _row_keys(block.unknown, n) if block.unknown is not None else [b""] * n,
+        )
+    )
+    rank: dict[tuple[bytes, bytes], int] = {}
+    return np.array([rank.setdefault(key, len(rank)) for key in keys], np.int64)
+
+
+def merged(block: Block) -> Block:
+    """The block with equal rows merged into weights, if that pays; else the block itself."""
+    probe = min(block.n_rows, 512)
+    if probe < 2 or _distinct(block, probe).max() + 1 > 0.95 * probe:
+        return block
+    origin = _distinct(block, block.n_rows)
+    n_distinct = int(origin.max()) + 1
+    if n_distinct > MERGE_BELOW * block.n_rows:
+        return block
+    first = np.full(n_distinct, block.n_rows, np.int64)
+    np.minimum.at(first, origin, np.arange(block.n_rows))
+    kept = block.take(first)
+    weights = np.bincount(origin, weights=block.row_weights(), minlength=n_distinct)
+    return Block(block.start, kept.ones, kept.unknown, weights, origin)

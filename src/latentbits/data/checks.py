@@ -1,0 +1,142 @@
+"""Checks of cells, shapes and weights, and the wording of what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CellError, InputError
+from .block import Float
+
+REMEDY = (
+    "Give 0/1 (or booleans) and mark unknown cells as NaN, None or masked; for counts or measurements set "
+    "binarize=<threshold>, or recode the column first."
+)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What the rows and columns are called in messages and results."""
+
+    columns: Sequence[str] | None = None
+    rows: Sequence[Any] | None = None
+
+    def column(self, j: int) -> str:
+        """Name of column ``j`` as a message shows it."""
+        return f"column {self.columns[j]!r}" if self.columns is not None else f"column {j}"
+
+    def row(self, i: int) -> str:
+        """Name of row ``i`` as a message shows it."""
+        if self.rows is None or self.rows[i] == i:
+            return f"row {i}"
+        label = self.rows[i]
+        return f"row {label.item() if isinstance(label, np.generic) else label!r}"
+
+
+@dataclass
+class BadCells:
+    """Collects cells that are neither 0, 1 nor unknown: the first one and how many."""
+
+    count: int = 0
+    row: int = -1
+    column: int = -1
+    value: Any = None
+    columns: set[int] = field(default_factory=set)
+
+    def note(
+        self, rows: NDArray[np.int64], columns: NDArray[np.int64], values: Sequence[Any] | NDArray[Any]
+    ) -> None:
+        """Take in bad cells; ``rows`` are numbers in the whole table."""
+        if len(rows) == 0:
+            return
+        first = np.lexsort((columns, rows))[0]
+        place = (int(rows[first]), int(columns[first]))
+        if self.count == 0 or place < (self.row, self.column):
+            (self.row, self.column), self.value = place, values[first]
+        self.count += len(rows)
+        self.columns.update(np.unique(columns).tolist())
+
+    def raise_if_any(self, owner: str, labels: Labels) -> None:
+        """Raise the error that names the first bad cell."""
+        if self.count == 0:
+            return
+        value = self.value.item() if isinstance(self.value, np.generic) else self.value
+        shown = repr(value)
+        if len(shown) > 60:
+            shown = shown[:57] + "..."
+        others = (
+            ""
+            if self.count == 1
+            else f" ({self.count} such cells in {len(self.columns)} column{'s' * (len(self.columns) > 1)})"
+        )
+        raise CellError(
+            f"{owner}: cell ({labels.row(self.row)}, {labels.column(self.column)}) is {shown}; expected 0, 1 or "
+            f"unknown{others}. {_remedy(value)}"
+        )
+
+
+def _remedy(value: Any) -> str:
+    """What to do about a value like this one."""
+    if isinstance(value, str):
+        return (
+            "Recode text to 0/1 first; if the column is a name or a class, leave it out of the table (on the "
+            "command line: --id or --label)."
+        )
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if value == -1:
+            return "For tables coded -1/1 set binarize=0, or map -1 to 0 first."
+        if value == 2:
+            return "For tables coded 1/2 subtract one first; for counts set binarize=0. " + REMEDY
+        if not np.isfinite(value):
+            return "Infinite cells have no meaning here; mark unknown cells as NaN."
+    return REMEDY
+
+
+def check_shape(shape: tuple[int, int], owner: str) -> None:
+    """Refuse tables without rows or columns."""
+    n_rows, n_columns = shape
+    # The words "sample(s)" and "feature(s)" are the ones that scikit-learn's users search for.
+    if n_rows == 0:
+        raise InputError(
+            f"{owner}: found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required. "
+            "The table has no rows."
+        )
+    if n_columns == 0:
+        raise InputError(
+            f"{owner}: found array with 0 feature(s) (shape={shape}) while a minimum of 1 is required. "
+            "The table has no columns."
+        )
+    if n_columns > np.iinfo(np.int32).max:
+        raise InputError(f"{owner}: {n_columns} columns are more than the 2^31 - 1 that are supported.")
+
+
+def check_weights(weights: Any, n_rows: int, owner: str) -> Float | None:
+    """Row weights as float64, or None; refuses negative, unknown, infinite and misshapen ones."""
+    if weights is None:
+        return None
+    try:
+        out = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{owner}: sample_weight cannot be read as numbers ({error}).") from None
+    if out.ndim == 0:
+        out = np.full(n_rows, float(out))
+    if out.ndim > 1:
+        raise InputError(f"{owner}: sample weights must be 1D array or scalar; got shape {out.shape}.")
+    if out.shape != (n_rows,):
+        raise InputError(
+            f"{owner}: sample_weight.shape == {out.shape}, expected {(n_rows,)}: one weight per row of the table."
+        )
+    bad = ~np.isfinite(out) | (out < 0)
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise InputError(
+            f"{owner}: sample_weight[{i}] is {out[i]}; weights must be finite and not negative "
+            f"({int(bad.sum())} such weights). Use 0 to leave a row out."
+        )
+    if not out.any():
+        raise InputError(f"{owner}: all sample weights are zero; no row is left to fit.")
+    return out

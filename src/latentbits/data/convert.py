@@ -1,0 +1,181 @@
+"""Values of any container to codes: 0, 1 and 2 for unknown.
+
+The functions here look at values only.  Which rows are read when is the business of the sources.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..errors import InputError, InputTypeError
+from .block import UNKNOWN, Codes, Lists
+from .checks import BadCells
+
+
+def codes_of_array(
+    values: NDArray[Any],
+    start: int,
+    bad: BadCells,
+    binarize: float | None = None,
+    mask: NDArray[np.bool_] | None = None,
+) -> Codes:
+    """Codes of a two-dimensional array whose first row is row ``start`` of the table.
+
+    Cells under ``mask`` are unknown whatever they hold.  Cells that cannot be read are noted in ``bad``.
+    """
+    if values.dtype == np.bool_:
+        codes = np.ascontiguousarray(values).view(np.uint8)
+        return codes if mask is None else np.where(mask, np.uint8(UNKNOWN), codes)
+    if values.dtype.kind in "iuf":
+        numbers = values
+    elif values.dtype.kind == "c":
+        raise InputTypeError("Complex data not supported: cells must be 0, 1 or unknown.")
+    else:
+        numbers = _numbers_of_objects(values, start, bad, mask)
+    return _codes_of_numbers(numbers, start, bad, binarize, mask)
+
+
+def _codes_of_numbers(
+    numbers: NDArray[Any],
+    start: int,
+    bad: BadCells,
+    binarize: float | None,
+    mask: NDArray[np.bool_] | None,
+) -> Codes:
+    """Codes of a numeric array, NaN unknown."""
+    on = numbers == 1 if binarize is None else numbers > binarize
+    codes = on.view(np.uint8)
+    floating = numbers.dtype.kind == "f"
+    if floating:
+        codes[np.isnan(numbers)] = UNKNOWN
+    if mask is not None:
+        codes[mask] = UNKNOWN
+    if binarize is None:
+        wrong = (codes == 0) & (numbers != 0)
+    elif floating:
+        wrong = np.isinf(numbers) & (codes != UNKNOWN)
+    else:
+        return codes
+    if wrong.any():
+        rows, columns = np.nonzero(wrong)
+        bad.note(rows + start, columns, numbers[rows, columns])
+    return codes
+
+
+def is_unknown(value: Any) -> bool:
+    """Whether an object stands for an unknown cell: None, NaN, NaT, pd.NA, masked."""
+    if value is None or value is np.ma.masked:
+        return True
+    if isinstance(value, (str, bytes)):
+        return False
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ in ("NAType", "NaTType")  # pd.NA has no truth value
+
+
+def _numbers_of_objects(
+    values: NDArray[Any], start: int, bad: BadCells, mask: NDArray[np.bool_] | None
+) -> NDArray[np.float64]:
+    """Numbers of an array of Python objects, unknown ones NaN; what is no number is noted as bad."""
+    out = np.full(values.shape, np.nan)
+    for place, value in np.ndenumerate(values):
+        if (mask is not None and mask[place]) or is_unknown(value):
+            continue
+        if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
+            out[place] = float(value)
+        elif isinstance(value, complex):
+            raise InputTypeError("Complex data not supported: cells must be 0, 1 or unknown.")
+        elif isinstance(value, (str, bytes)):
+            bad.note(np.array([place[0] + start]), np.array([place[1]]), [value])
+        else:
+            raise InputTypeError(
+                f"argument must be a string or a number, not {type(value).__name__!r}: a cell holds an object "
+                "that is neither 0, 1 nor unknown."
+            )
+    return out
+
+
+def codes_of_columns(
+    columns: list[tuple[NDArray[Any], NDArray[np.bool_] | None]],
+    start: int,
+    n_rows: int,
+    bad: BadCells,
+    binarize: float | None,
+) -> Codes:
+    """Codes of a frame given column by column as values and, optionally, where they are null."""
+    codes = np.empty((n_rows, len(columns)), np.uint8)
+    for j, (values, null) in enumerate(columns):
+        here = BadCells()
+        mask = None if null is None or not null.any() else null[:, None]
+        codes[:, j] = codes_of_array(values[:, None], start, here, binarize, mask)[:, 0]
+        if here.count:
+            wrong = np.array([here.row])
+            bad.note(wrong, np.array([j]), [here.value])
+            bad.count += here.count - 1
+    return codes
+
+
+def canonical_csr(matrix: Any, bad: BadCells, binarize: float | None) -> Any:
+    """CSR copy with sorted, unique entries 1 (on) and NaN (unknown), nothing else stored."""
+    if binarize is not None and binarize < 0:
+        raise InputError(
+            f"binarize={binarize} would turn every absent cell of a sparse table into 1. "
+            "Use a threshold of 0 or more, or pass the table dense."
+        )
+    if matrix.dtype.kind == "c":
+        raise InputTypeError("Complex data not supported: cells must be 0, 1 or unknown.")
+    if matrix.dtype.kind not in "biuf":
+        raise InputTypeError(f"sparse tables must hold numbers or booleans, not {matrix.dtype}.")
+    csr = sp.csr_array(matrix, copy=True)
+    data = csr.data
+    if len(csr.indices) and (
+        csr.indices.min() < 0 or csr.indices.max() >= csr.shape[1] or (np.diff(csr.indptr) < 0).any()
+    ):
+        raise InputError(
+            f"the sparse table is damaged: a column index lies outside 0..{csr.shape[1] - 1} "
+            "or its row pointer falls."
+        )
+    if data.dtype == np.bool_:
+        csr = sp.csr_array((data.astype(np.int32), csr.indices, csr.indptr), shape=csr.shape)
+    csr.sum_duplicates()
+    csr.sort_indices()
+    data = csr.data
+    if matrix.dtype == np.bool_:
+        data = data.astype(np.bool_)
+    codes = codes_of_array(data[None, :], 0, found := BadCells(), binarize)[0]
+    if found.count:
+        _note_sparse(csr, data, codes, bad, binarize)
+    values = np.where(codes == UNKNOWN, np.nan, codes.astype(np.float32)).astype(np.float32)
+    out = sp.csr_array((values, csr.indices, csr.indptr), shape=csr.shape)
+    out.eliminate_zeros()
+    return out
+
+
+def _note_sparse(csr: Any, data: NDArray[Any], codes: Codes, bad: BadCells, binarize: float | None) -> None:
+    """Note the bad entries of a sparse table at their rows and columns."""
+    if binarize is None:
+        wrong = np.flatnonzero((codes == 0) & (data != 0))
+    else:
+        wrong = np.flatnonzero(np.isinf(data))
+    rows = np.searchsorted(csr.indptr, wrong, side="right") - 1
+    bad.note(rows.astype(np.int64), csr.indices[wrong].astype(np.int64), data[wrong])
+
+
+def lists_of_csr(csr: Any, low: int, high: int) -> Lists:
+    """Index lists of rows ``low`` to ``high`` of a canonical CSR table."""
+    first, last = int(csr.indptr[low]), int(csr.indptr[high])
+    indices = csr.indices[first:last].astype(np.int32)
+    lengths = np.diff(csr.indptr[low : high + 1]).astype(np.int64)
+    unknown = np.isnan(csr.data[first:last])
+    none = np.zeros(high - low + 1, np.int64)
+    indptr = np.concatenate(([0], np.cumsum(lengths)))
+    if not unknown.any():
+        return Lists(indptr, indices, none, np.empty(0, np.int32), csr.shape[1])
+    before = np.concatenate(([0], np.cumsum(unknown)))[indptr]
+    return Lists(indptr - before, indices[~unknown], before, indices[unknown], csr.shape[1])
+

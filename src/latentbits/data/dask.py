@@ -1,0 +1,149 @@
+"""Dask arrays and frames as sources.
+
+Blocks are cut on the same grid as for every other container and put together on the workers, from whatever
+partitions they overlap.  Without a ``distributed`` client the blocks are computed here, one at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import InputError, need
+from .block import Block, Float
+from .checks import BadCells, Labels, check_shape, check_weights
+from .readers import reader_of
+from .source import cut
+
+
+def assemble(
+    pieces: list[Any],
+    slices: list[tuple[int, int]],
+    start: int,
+    weights: Float | None,
+    binarize: float | None,
+    merge: bool,
+    owner: str,
+    columns: list[str] | None,
+) -> Block:
+    """Build a block from slices of partitions; runs on a worker."""
+    from .block import Lists, block_of_codes, block_of_lists
+
+    parts = [_rows(piece, low, high) for piece, (low, high) in zip(pieces, slices)]
+    reader = reader_of(_joined(parts), binarize)
+    bad = BadCells()
+    rows = reader.read(0, reader.shape[0], bad)
+    if bad.count:
+        bad.row += start
+        bad.raise_if_any(owner, Labels(columns))
+    if isinstance(rows, Lists):
+        return block_of_lists(start, rows, weights, merge)
+    return block_of_codes(start, rows, weights, merge)
+
+
+def _rows(piece: Any, low: int, high: int) -> Any:
+    """Rows of a partition."""
+    return piece.iloc[low:high] if hasattr(piece, "iloc") else piece[low:high]
+
+
+def _joined(parts: list[Any]) -> Any:
+    """Partitions of one kind under each other."""
+    if len(parts) == 1:
+        return parts[0]
+    if sp.issparse(parts[0]):
+        return sp.vstack(parts, format="csr")
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts, ignore_index=True)
+    if isinstance(parts[0], np.ma.MaskedArray):
+        return np.ma.concatenate(parts)
+    return np.concatenate(parts)
+
+
+class DaskSource:
+    """Blocks of a Dask collection; ``delayed(b)`` is the recipe of a block, ``block(b)`` the block itself."""
+
+    def __init__(
+        self,
+        partitions: list[Any],
+        lengths: list[int],
+        n_columns: int,
+        columns: list[str] | None,
+        owner: str,
+        binarize: float | None,
+        block_rows: int | None,
+        weights: Float | None,
+        merge: bool,
+    ) -> None:
+        self.shape = (int(sum(lengths)), n_columns)
+        self.labels = Labels(columns)
+        self.starts = cut(self.shape[0], block_rows, self.shape)
+        self._partitions = partitions
+        self._bounds = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        self._weights, self._binarize, self._merge, self._owner = weights, binarize, merge, owner
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.starts) - 1
+
+    def delayed(self, b: int) -> Any:
+        """The recipe of block ``b``."""
+        import dask
+
+        low, high = int(self.starts[b]), int(self.starts[b + 1])
+        pieces, slices = [], []
+        for p, partition in enumerate(self._partitions):
+            begin, end = int(self._bounds[p]), int(self._bounds[p + 1])
+            if begin < high and end > low:
+                pieces.append(partition)
+                slices.append((max(low - begin, 0), min(high, end) - begin))
+        weights = None if self._weights is None else self._weights[low:high]
+        columns = None if self.labels.columns is None else list(self.labels.columns)
+        build = dask.delayed(assemble, pure=False)
+        return build(pieces, slices, low, weights, self._binarize, self._merge, self._owner, columns)
+
+    def block(self, b: int) -> Block:
+        """Block ``b``, computed now."""
+        out: Block = self.delayed(b).compute()
+        return out
+
+
+def dask_source(
+    X: Any,
+    owner: str,
+    binarize: float | None,
+    block_rows: int | None,
+    sample_weight: Any,
+    merge: bool,
+) -> DaskSource:
+    """Source of a Dask array or frame."""
+    try:
+        import dask
+    except ImportError:
+        raise need("dask", "dask", "A Dask table") from None
+    if hasattr(X, "to_delayed") and hasattr(X, "columns"):
+        partitions = list(X.to_delayed())
+        columns: list[str] | None = [str(name) for name in X.columns]
+        lengths = list(dask.compute(*[dask.delayed(len)(p) for p in partitions]))
+        n_columns = len(X.columns)
+    elif hasattr(X, "chunks") and getattr(X, "ndim", 0) == 2:
+        X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
+        partitions = list(X.to_delayed()[:, 0])
+        columns = None
+        lengths = list(X.chunks[0])
+        if any(length != length for length in lengths):
+            lengths = list(dask.compute(*[dask.delayed(np.shape)(p) for p in partitions]))
+            lengths = [shape[0] for shape in lengths]
+        n_columns = X.shape[1]
+    else:
+        raise InputError("Expected 2D array or frame of Dask, got something else; stack it into two dimensions.")
+    shape = (int(sum(lengths)), int(n_columns))
+    check_shape(shape, owner)
+    weights = check_weights(sample_weight, shape[0], owner)
+    return DaskSource(
+        partitions, [int(n) for n in lengths], shape[1], columns, owner, binarize, block_rows, weights, merge
+    )

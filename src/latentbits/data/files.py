@@ -1,0 +1,190 @@
+"""Tables in files: which reader a path gets."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import FileError, InputError
+from .readers import ArrayReader, Reader, SparseReader
+from .text import read_delimited, read_transactions, read_triples
+
+FORMATS = ("csv", "tsv", "parquet", "npz", "npy", "mtx", "transactions", "triples")
+SUFFIXES = {
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".npz": "npz",
+    ".npy": "npy",
+    ".mtx": "mtx",
+    ".dat": "transactions",
+    ".basket": "transactions",
+    ".baskets": "transactions",
+    ".transactions": "transactions",
+    ".triples": "triples",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table from a file: its reader, and the id and label columns that were set aside."""
+
+    reader: Reader
+    ids: list[str] | None = None
+    labels: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of cells."""
+        return self.reader.shape
+
+    @property
+    def columns(self) -> list[str] | None:
+        """Names of the cell columns."""
+        names = self.reader.labels.columns
+        return None if names is None else list(names)
+
+
+def format_of(path: Path) -> str:
+    """The format that a path's name stands for."""
+    if path.is_dir():
+        return "parquet"
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    if not suffixes or suffixes[-1] not in SUFFIXES:
+        raise InputError(
+            f"{path}: the name does not tell the format. Name it with --format (format=...): one of {', '.join(FORMATS)}."
+        )
+    return SUFFIXES[suffixes[-1]]
+
+
+def read_table(
+    path: Any,
+    *,
+    format: str | None = None,
+    id_column: str | None = None,
+    label_columns: Sequence[str] = (),
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str = "utf-8-sig",
+    binarize: float | None = None,
+) -> Table:
+    """Open a table in a file.
+
+    Parameters
+    ----------
+    path : str or path
+        CSV/TSV (also ``.gz``), Parquet file or folder, ``.npz`` (dense or sparse), ``.npy`` (memory-mapped),
+        ``.mtx``, a transaction list, long triples; ``"-"`` reads delimited text from standard input.
+    format : str, optional
+        One of csv, tsv, parquet, npz, npy, mtx, transactions, triples; by default told by the name.
+    id_column, label_columns : str, list of str
+        Columns that are not cells; they are carried along.
+    delimiter, header, encoding
+        How delimited text is written; by default found out (the encoding is UTF-8).
+    binarize : float, optional
+        Cells above it are 1, others 0.
+
+    Returns
+    -------
+    Table
+        With ``shape``, ``columns``, ``ids``, ``labels`` and a ``reader`` that any estimator accepts as X.
+    """
+    place = Path(path)
+    standard_input = str(path) == "-"
+    if not standard_input and not place.exists():
+        raise FileError(f"there is no file {place}.")
+    kind = format or ("csv" if standard_input else format_of(place))
+    if kind not in FORMATS:
+        raise InputError(f"format {kind!r} is not known; use one of {', '.join(FORMATS)}.")
+    if place.is_dir() and kind != "parquet":
+        raise FileError(f"{place} is a folder; only Parquet tables may be folders.")
+    if kind not in ("csv", "tsv", "parquet") and (id_column is not None or label_columns):
+        raise InputError(f"{kind} tables have no id or label columns to set aside.")
+    text_options = {"encoding": encoding}
+    if kind in ("csv", "tsv"):
+        text = read_delimited(
+            path,
+            delimiter=delimiter or ("\t" if kind == "tsv" else None),
+            header=header,
+            id_column=id_column,
+            label_columns=label_columns,
+            binarize=binarize,
+            encoding=encoding,
+        )
+        return Table(text.reader, text.ids, text.labels)
+    if kind == "transactions":
+        return Table(read_transactions(place, **text_options).reader)
+    if kind == "triples":
+        text = read_triples(place, delimiter=delimiter, header=header, binarize=binarize, encoding=encoding)
+        return Table(text.reader, text.ids)
+    if kind == "parquet":
+        from .parquet import ParquetReader
+
+        parquet = ParquetReader(place, binarize, id_column, label_columns)
+        return Table(parquet, parquet.ids, parquet.label_values)
+    return Table(_read_arrays(place, kind, binarize))
+
+
+def _read_arrays(path: Path, kind: str, binarize: float | None) -> Reader:
+    """Reader of an array file."""
+    try:
+        if kind == "npy":
+            return _two_dimensional(path, np.load(path, mmap_mode="r", allow_pickle=False), binarize)
+        if kind == "mtx":
+            from scipy.io import mmread
+
+            matrix = mmread(path)
+            return SparseReader(matrix, binarize) if sp.issparse(matrix) else ArrayReader(matrix, binarize)
+        return _read_npz(path, binarize)
+    except InputError:
+        raise
+    except (ValueError, OSError, EOFError, KeyError, OverflowError, zipfile.BadZipFile) as error:
+        raise FileError(f"{path} is not a readable .{kind} table ({error}).") from None
+
+
+def _two_dimensional(path: Path, values: Any, binarize: float | None, names: Any = None) -> ArrayReader:
+    """Reader of a dense array from a file."""
+    if values.ndim != 2:
+        raise FileError(f"{path} holds an array of {values.ndim} dimensions; a table has 2.")
+    return ArrayReader(values, binarize, names)
+
+
+def _read_npz(path: Path, binarize: float | None) -> Reader:
+    """Reader of an ``.npz``: a sparse table in its usual parts, or one dense array."""
+    with np.load(path, allow_pickle=False) as parts:
+        names = set(parts.files)
+        if {"data", "indices", "indptr", "shape"} <= names:
+            shape = tuple(int(n) for n in parts["shape"])
+            columns = _column_names(parts, shape[1])
+            if "format" in names:
+                return SparseReader(sp.load_npz(path), binarize, columns)
+            matrix = sp.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
+            return SparseReader(matrix, binarize, columns)
+        if "format" in names:
+            return SparseReader(sp.load_npz(path), binarize)
+        tables = [name for name in parts.files if parts[name].ndim == 2]
+        chosen = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
+        if chosen is None:
+            raise FileError(
+                f"{path} holds the arrays {', '.join(sorted(names)) or '(none)'}; expected a sparse table "
+                "(data, indices, indptr, shape), an array X, or one two-dimensional array."
+            )
+        values = parts[chosen]
+        return _two_dimensional(path, values, binarize, _column_names(parts, values.shape[1]))
+
+
+def _column_names(parts: Any, n_columns: int) -> list[str] | None:
+    """Column names stored beside the table, if there are any of the right number."""
+    for key in ("feature_names", "columns", "words", "author_names", "tag", "dependency"):
+        if key in parts.files and parts[key].shape == (n_columns,):
+            return [str(name) for name in parts[key]]
+    return None

@@ -1,0 +1,95 @@
+"""Held-out cells and rows, the same for every block size.
+
+Cells are hidden by gaps: every row walks through its columns with steps drawn from its own random numbers, so
+the cost is that of the hidden cells, not of all cells.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .block import ONE, UNKNOWN, Block, Codes
+from .checks import Labels
+from .rng import row_uniforms
+from .source import Source
+
+
+class HiddenCells(NamedTuple):
+    """Observed cells of one block that were hidden: stored row, column, value (0 or 1)."""
+
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Codes
+
+
+def hidden_places(
+    start: int, n_rows: int, n_columns: int, share: float, seed: int, fold: int = 0
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows (counted from ``start``) and columns of the cells to hide, each cell with probability ``share``."""
+    if not 0 < share < 1:
+        raise InputError(f"the share of cells to hide must lie between 0 and 1; got {share!r}.")
+    rows_out, columns_out = [], []
+    at = np.full(n_rows, -1, np.int64)
+    alive = np.arange(n_rows)
+    width = max(4, int(np.ceil(1.2 * share * n_columns / 4)) * 4)
+    for turn in range(n_columns + 1):
+        uniforms = row_uniforms(seed, "cells", start, n_rows, width, fold, turn)[alive]
+        # Gaps between hidden columns are geometric; 1 - u is never 0.
+        gaps = 1 + np.floor(np.log1p(-uniforms) / np.log1p(-share))
+        places = at[alive][:, None] + np.cumsum(np.minimum(gaps, n_columns + 1), axis=1).astype(np.int64)
+        which, step = np.nonzero(places < n_columns)
+        rows_out.append(alive[which])
+        columns_out.append(places[which, step])
+        at[alive] = places[:, -1]
+        alive = alive[places[:, -1] < n_columns]
+        if not len(alive):
+            break
+    rows, columns = np.concatenate(rows_out), np.concatenate(columns_out)
+    order = np.lexsort((columns, rows))
+    return rows[order], columns[order]
+
+
+def split_block(block: Block, share: float, seed: int, fold: int = 0) -> tuple[Block, HiddenCells]:
+    """A block with cells hidden, and the observed cells that were hidden."""
+    rows, columns = hidden_places(block.start, block.n_rows, block.n_columns, share, seed, fold)
+    values = block.at(rows, columns)
+    known = values != UNKNOWN
+    rows, columns, values = rows[known], columns[known], values[known]
+    return block.hide(rows, columns), HiddenCells(rows, columns, (values == ONE).astype(np.uint8))
+
+
+class HiddenSource:
+    """A source with cells hidden from every block."""
+
+    def __init__(self, source: Source, share: float, seed: int, fold: int = 0) -> None:
+        self.source, self.share, self.seed, self.fold = source, share, seed, fold
+        self.shape, self.starts = source.shape, source.starts
+        self.labels: Labels = source.labels
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return self.source.n_blocks
+
+    def block(self, b: int) -> Block:
+        """Block with its cells hidden."""
+        return split_block(self.source.block(b), self.share, self.seed, self.fold)[0]
+
+    def hidden(self, b: int) -> HiddenCells:
+        """The observed cells hidden from block ``b``."""
+        return split_block(self.source.block(b), self.share, self.seed, self.fold)[1]
+
+
+def held_out_rows(n_rows: int, share: float, seed: int, fold: int = 0) -> NDArray[np.bool_]:
+    """Which rows are held out, each with probability ``share``.
+
+    Examples
+    --------
+    >>> int(held_out_rows(1000, 0.2, seed=0).sum())
+    211
+    """
+    return row_uniforms(seed, "rows", 0, n_rows, 1, fold)[:, 0] < share

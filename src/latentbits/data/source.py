@@ -1,0 +1,178 @@
+"""Source: a table as a sequence of row blocks.
+
+``open_source`` takes anything that can be a table.  Containers in memory are turned into blocks once; memory
+maps and Parquet are read block by block on every pass; Dask collections become blocks on the workers
+(:mod:`latentbits.data.dask`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .block import Block, Float, Lists, block_of_codes, block_of_lists
+from .checks import BadCells, Labels, check_shape, check_weights
+from .readers import Reader, reader_of
+
+
+class Source(Protocol):
+    """A table cut into row blocks."""
+
+    shape: tuple[int, int]
+    starts: NDArray[np.int64]  # first row of every block, then the number of rows
+    labels: Labels
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+
+    def block(self, b: int) -> Block:
+        """Block number ``b``."""
+
+
+def default_block_rows(shape: tuple[int, int]) -> int:
+    """Rows per block for a table of this shape.
+
+    Long enough that a block's sums (K × columns) cost less than its rows, and, in narrow tables, that equal rows
+    meet in one block.  It depends on the shape alone, so every container is cut alike.
+    """
+    n_columns = max(1, shape[1])
+    wanted = max(2**18 / n_columns, n_columns / 2)
+    return int(min(max(2 ** int(np.ceil(np.log2(wanted))), 2048), 65536))
+
+
+def cut(n_rows: int, block_rows: int | None, shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Starts of the blocks: steps of ``block_rows``, or about equal blocks of the default size."""
+    if block_rows is not None:
+        if isinstance(block_rows, bool) or not isinstance(block_rows, (int, np.integer)) or block_rows < 1:
+            raise InputError(f"block_rows must be a positive whole number or None; got {block_rows!r}.")
+        return np.append(np.arange(0, n_rows, int(block_rows)), n_rows).astype(np.int64)
+    n_blocks = max(1, -(-n_rows // default_block_rows(shape)))
+    return (np.arange(n_blocks + 1) * n_rows // n_blocks).astype(np.int64)
+
+
+class TableSource:
+    """Blocks of a reader: kept when the reader is not lazy, else built anew at every call."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        owner: str = "latentbits",
+        block_rows: int | None = None,
+        weights: Float | None = None,
+        merge: bool = False,
+    ) -> None:
+        self.shape, self.labels = reader.shape, reader.labels
+        self.starts = cut(reader.shape[0], block_rows, reader.shape)
+        self._reader: Reader | None = reader
+        self._owner, self._weights, self._merge = owner, weights, merge
+        self._blocks: list[Block] | None = None
+        if not reader.lazy:
+            bad = BadCells()
+            self._blocks = [self._build(b, bad) for b in range(self.n_blocks)]
+            bad.raise_if_any(owner, self.labels)
+            self._reader = None
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.starts) - 1
+
+    def block(self, b: int) -> Block:
+        """Block number ``b``."""
+        if self._blocks is not None:
+            return self._blocks[b]
+        bad = BadCells()
+        block = self._build(b, bad)
+        if bad.count:
+            self._complain()
+        return block
+
+    def _build(self, b: int, bad: BadCells) -> Block:
+        """Read and lay out one block."""
+        low, high = int(self.starts[b]), int(self.starts[b + 1])
+        assert self._reader is not None
+        rows = self._reader.read(low, high, bad)
+        weights = None if self._weights is None else self._weights[low:high]
+        if isinstance(rows, Lists):
+            return block_of_lists(low, rows, weights, self._merge)
+        return block_of_codes(low, rows, weights, self._merge)
+
+    def _complain(self) -> None:
+        """Look through the whole table for bad cells, so that the message can count them."""
+        bad = BadCells()
+        assert self._reader is not None
+        for low, high in zip(self.starts[:-1], self.starts[1:]):
+            self._reader.read(int(low), int(high), bad)
+        bad.raise_if_any(self._owner, self.labels)
+
+
+@contextmanager
+def named(owner: str) -> Iterator[None]:
+    """Put the name of the estimator before input errors raised inside."""
+    try:
+        yield
+    except InputError as error:
+        text = str(error)
+        if text.startswith(f"{owner}:"):
+            raise
+        raise type(error)(f"{owner}: {text}") from None
+
+
+def open_source(
+    X: Any,
+    *,
+    owner: str = "latentbits",
+    binarize: float | None = None,
+    block_rows: int | None = None,
+    sample_weight: Any = None,
+    merge: bool = False,
+) -> Source:
+    """Open anything that can be a table.
+
+    Parameters
+    ----------
+    X : table
+        Array, list, masked array, memory map, SciPy sparse matrix or array, pandas, polars or pyarrow table,
+        path to a file, Dask array or frame, or a source that is already open.
+    owner : str
+        Whose name stands before error messages.
+    binarize : float, optional
+        Cells above it are 1, others 0.  Without it only 0, 1 and unknown are accepted.
+    block_rows : int, optional
+        Rows per block; by default chosen from the shape.
+    sample_weight : (n_rows,) array-like, optional
+        Weight of every row.
+    merge : bool
+        Merge equal rows of a block into weights where that pays.
+
+    Examples
+    --------
+    >>> source = open_source([[0, 1, None], [1, 1, 0]])
+    >>> source.shape, source.block(0).codes().tolist()
+    ((2, 3), [[0, 1, 2], [1, 1, 0]])
+    """
+    with named(owner):
+        if binarize is not None and (
+            isinstance(binarize, bool) or not isinstance(binarize, (int, float, np.number)) or binarize != binarize
+        ):
+            raise InputError(f"binarize must be a number or None; got {binarize!r}.")
+        if isinstance(X, (str, os.PathLike)):
+            from .files import read_table
+
+            reader = read_table(X, binarize=binarize).reader
+        elif type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+            from .dask import dask_source
+
+            return dask_source(X, owner, binarize, block_rows, sample_weight, merge)
+        else:
+            reader = X if hasattr(X, "read") and hasattr(X, "labels") else reader_of(X, binarize)
+        check_shape(reader.shape, owner)
+        weights = check_weights(sample_weight, reader.shape[0], owner)
+        return TableSource(reader, owner, block_rows, weights, merge)

@@ -1,0 +1,313 @@
+"""Tables written as text: CSV and its relatives, transaction lists, long triples.
+
+Standard library only, so that the command line works without pandas.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import itertools
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..errors import FileError, InputError
+from .block import ONE, UNKNOWN, ZERO, Codes
+from .checks import BadCells, Labels
+from .readers import SparseReader
+
+WORDS_ON = ("1", "y", "yes", "true", "t", "present")
+WORDS_OFF = ("0", "n", "no", "false", "f", "absent")
+WORDS_UNKNOWN = ("", "?", "na", "n/a", "nan", "null", "none", "<na>", ".")
+CODE_OF_WORD = {
+    **dict.fromkeys(WORDS_ON, ONE),
+    **dict.fromkeys(WORDS_OFF, ZERO),
+    **dict.fromkeys(WORDS_UNKNOWN, UNKNOWN),
+}
+BAD = 3
+DELIMITERS = ",\t;|"
+TRIPLE_HEADERS = {
+    "row", "rows", "i", "id", "user", "doc", "document", "source", "sample", "site", "basket", "transaction",
+    "column", "col", "j", "item", "feature", "word", "target", "gene", "species", "value", "x",
+}  # fmt: skip
+
+
+@contextmanager
+def opened(path: Path | str, encoding: str) -> Iterator[io.TextIOBase]:
+    """Open a text file, gzipped or not, or standard input ("-"); trouble with it becomes a FileError."""
+    try:
+        if str(path) == "-":
+            raw: Any = io.BytesIO(sys.stdin.buffer.read())
+        elif str(path).endswith(".gz"):
+            raw = gzip.open(path, "rb")
+        else:
+            raw = open(path, "rb")
+        with raw, io.TextIOWrapper(raw, encoding=encoding, newline="") as text:
+            yield text
+    except UnicodeDecodeError as error:
+        raise FileError(
+            f"{path} is not {encoding.removesuffix('-sig')} text (byte {error.object[error.start]:#04x} at offset "
+            f"{error.start} of a piece). Name its encoding, e.g. --encoding latin-1 (encoding='latin-1')."
+        ) from None
+    except LookupError:
+        raise FileError(f"no text encoding is called {encoding!r}.") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FileError(f"{path} is not a whole gzip file ({error}).") from None
+    except csv.Error as error:
+        raise FileError(f"{path} cannot be read as delimited text ({error}).") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+class CodesReader:
+    """A table of codes in memory."""
+
+    lazy = False
+
+    def __init__(self, codes: Codes, labels: Labels, found: BadCells) -> None:
+        self.codes, self.labels, self.found = codes, labels, found
+        self.shape = (codes.shape[0], codes.shape[1])
+
+    def read(self, low: int, high: int, bad: BadCells) -> Codes:
+        """Codes of the rows."""
+        if low == 0 and self.found.count:
+            bad.note(np.array([self.found.row]), np.array([self.found.column]), [self.found.value])
+            bad.count, bad.columns = self.found.count, self.found.columns
+        return self.codes[low:high]
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A text table: cells, and the columns that were set aside."""
+
+    reader: Any
+    ids: list[str] | None
+    labels: dict[str, list[str]]
+
+
+def _delimiter(line: str) -> str:
+    """The delimiter that occurs most often in the first line."""
+    counts = Counter(c for c in line if c in DELIMITERS)
+    return max(DELIMITERS, key=lambda c: counts[c]) if counts else ","
+
+
+def _codes_of_tokens(
+    row: list[str], known: dict[str, int], binarize: float | None
+) -> list[int]:
+    """Codes of the words of one line; ``known`` remembers words already met (filled here)."""
+    try:
+        return [known[word] for word in row]
+    except KeyError:
+        for word in row:
+            if word not in known:
+                known[word] = _code_of_word(word, binarize)
+        return [known[word] for word in row]
+
+
+def _code_of_word(word: str, binarize: float | None) -> int:
+    """Code of one word."""
+    plain = word.strip().lower()
+    if plain in WORDS_UNKNOWN:
+        return UNKNOWN
+    try:
+        number = float(plain)
+    except ValueError:
+        return CODE_OF_WORD.get(plain, BAD)
+    if binarize is not None and np.isfinite(number):
+        return int(number > binarize)
+    return {0.0: ZERO, 1.0: ONE}.get(number, BAD)
+
+
+def _looks_like_header(row: list[str]) -> bool:
+    """Whether no word of the line could be a cell that is 0, 1 or a number."""
+    for word in row:
+        plain = word.strip().lower()
+        if plain in CODE_OF_WORD and plain not in WORDS_UNKNOWN and len(plain) != 1:
+            return False
+        if plain in ("0", "1"):
+            return False
+        try:
+            float(plain)
+        except ValueError:
+            continue
+        return False
+    return True
+
+
+def read_delimited(
+    path: Path | str,
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str = "utf-8-sig",
+    id_column: str | None = None,
+    label_columns: Sequence[str] = (),
+    binarize: float | None = None,
+) -> TextTable:
+    """Read CSV, TSV or other delimited text."""
+    with opened(path, encoding) as text:
+        first = text.readline()
+        if not first.strip():
+            first = next((line for line in text if line.strip()), "")
+        if not first:
+            raise FileError(f"{path} is empty; a table needs at least one line.")
+        separator = delimiter or _delimiter(first)
+        lines = csv.reader(itertools.chain([first], text), delimiter=separator, strict=True)
+        head = next(lines)
+        has_header = _looks_like_header(head) if header is None else header
+        names = [name.strip() for name in head] if has_header else [str(j) for j in range(len(head))]
+        _check_names(path, names)
+        body = lines if has_header else itertools.chain([head], lines)
+        return _collect(path, body, names, has_header, id_column, label_columns, binarize)
+
+
+def _check_names(path: Path | str, names: list[str]) -> None:
+    """Refuse columns of the same name."""
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if twice:
+        raise FileError(f"{path}: the column name {twice[0]!r} occurs more than once in the first line; rename one.")
+
+
+def _set_aside(
+    path: Path | str, names: list[str], id_column: str | None, label_columns: Sequence[str]
+) -> tuple[int | None, list[int], list[int]]:
+    """Positions of the id column, the label columns and the cells."""
+    for name in ([id_column] if id_column is not None else []) + list(label_columns):
+        if name not in names:
+            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+            raise InputError(f"{path} has no column {name!r}; its columns are: {shown}.")
+    id_at = names.index(id_column) if id_column is not None else None
+    label_at = [names.index(name) for name in label_columns]
+    kept = [j for j in range(len(names)) if j != id_at and j not in label_at]
+    return id_at, label_at, kept
+
+
+def _collect(
+    path: Path | str,
+    lines: Iterable[list[str]],
+    names: list[str],
+    has_header: bool,
+    id_column: str | None,
+    label_columns: Sequence[str],
+    binarize: float | None,
+) -> TextTable:
+    """Turn the lines into codes, ids and labels."""
+    id_at, label_at, kept = _set_aside(path, names, id_column, label_columns)
+    aside = id_at is not None or bool(label_at)
+    known: dict[str, int] = {}
+    rows: list[NDArray[np.uint8]] = []
+    ids: list[str] = []
+    labels: list[list[str]] = [[] for _ in label_at]
+    bad = BadCells()
+    for row in lines:
+        if not row:
+            continue
+        if len(row) != len(names):
+            raise FileError(
+                f"{path}: row {len(rows)} has {len(row)} fields where {len(names)} are expected "
+                f"({'the header' if has_header else 'the first line'} has {len(names)}). "
+                "Look for a missing or unquoted delimiter there."
+            )
+        if aside:
+            if id_at is not None:
+                ids.append(row[id_at])
+            for values, j in zip(labels, label_at):
+                values.append(row[j])
+            row = [row[j] for j in kept]
+        codes = np.array(_codes_of_tokens(row, known, binarize), np.uint8)
+        wrong = np.flatnonzero(codes == BAD)
+        if len(wrong):
+            bad.note(np.full(len(wrong), len(rows)), wrong, [row[j] for j in wrong])
+        rows.append(codes)
+    if not rows:
+        raise FileError(f"{path} has a header but no rows.")
+    columns = [names[j] for j in kept]
+    reader = CodesReader(
+        np.array(rows, np.uint8).reshape(len(rows), len(columns)), Labels(columns, ids or None), bad
+    )
+    return TextTable(reader, ids or None, dict(zip(label_columns, labels)))
+
+
+def read_transactions(path: Path | str, *, encoding: str = "utf-8-sig") -> TextTable:
+    """Read one basket per line; the items become columns in sorted order, an empty line is an empty basket."""
+    number: dict[str, int] = {}
+    indptr, indices = [0], []
+    separator: str | None = None
+    with opened(path, encoding) as text:
+        for line in text:
+            if separator is None and line.strip():
+                separator = next((c for c in "\t;," if c in line.strip()), " ")
+            items = line.split() if separator in (" ", None) else line.strip().split(separator)
+            basket = {number.setdefault(item.strip(), len(number)) for item in items if item.strip()}
+            indices.extend(sorted(basket))
+            indptr.append(len(indices))
+    if not number:
+        raise FileError(f"{path} holds no items; a transaction list has one basket per line.")
+    names = sorted(number, key=lambda item: (not item.isdigit(), int(item) if item.isdigit() else 0, item))
+    order = np.empty(len(names), np.int32)
+    order[[number[name] for name in names]] = np.arange(len(names))
+    matrix = sp.csr_array(
+        (np.ones(len(indices), np.int8), order[np.array(indices, np.int64)], np.array(indptr)),
+        shape=(len(indptr) - 1, len(names)),
+    )
+    return TextTable(SparseReader(matrix, None, names), None, {})
+
+
+def read_triples(
+    path: Path | str,
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    encoding: str = "utf-8-sig",
+    binarize: float | None = None,
+) -> TextTable:
+    """Read long form: row, column and, optionally, value.  Cells that are not named are 0."""
+    with opened(path, encoding) as text:
+        first = text.readline()
+        if not first.strip():
+            raise FileError(f"{path} is empty; long form has lines 'row,column' or 'row,column,value'.")
+        separator = delimiter or _delimiter(first)
+        lines = list(csv.reader(itertools.chain([first], text), delimiter=separator, strict=True))
+    width = len(lines[0])
+    if width not in (2, 3):
+        raise FileError(f"{path}: long form has 2 or 3 fields per line (row, column, value); the first line has {width}.")
+    is_header = {word.strip().lower() for word in lines[0]} <= TRIPLE_HEADERS if header is None else header
+    return _pivot(path, [line for line in lines[is_header:] if line], width, binarize)
+
+
+def _pivot(path: Path | str, lines: list[list[str]], width: int, binarize: float | None) -> TextTable:
+    """Sparse table of long-form lines."""
+    rows: dict[str, int] = {}
+    columns: dict[str, int] = {}
+    cells: dict[tuple[int, int], int] = {}
+    bad = BadCells()
+    for number, line in enumerate(lines):
+        if len(line) != width:
+            raise FileError(f"{path}: entry {number} has {len(line)} fields where {width} are expected.")
+        place = rows.setdefault(line[0], len(rows)), columns.setdefault(line[1], len(columns))
+        code = _code_of_word(line[2], binarize) if width == 3 else ONE
+        if code == BAD:
+            bad.note(np.array([place[0]]), np.array([place[1]]), [line[2]])
+        elif cells.setdefault(place, code) != code:
+            raise FileError(
+                f"{path}: the cell (row {line[0]!r}, column {line[1]!r}) is given twice with different values."
+            )
+    bad.raise_if_any(str(path), Labels(list(columns), list(rows)))
+    if not rows:
+        raise FileError(f"{path} holds no entries.")
+    at = np.array(list(cells), np.int64).reshape(-1, 2)
+    codes = np.fromiter(cells.values(), np.float32, len(cells))
+    codes[codes == UNKNOWN] = np.nan
+    matrix = sp.coo_array((codes, (at[:, 0], at[:, 1])), shape=(len(rows), len(columns)))
+    return TextTable(SparseReader(matrix, None, list(columns), list(rows)), list(rows), {})

@@ -1,0 +1,3 @@
+"""How fits run.  Knows blocks, sums and states; knows no family."""
+
+from __future__ import annotations

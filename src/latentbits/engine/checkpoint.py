@@ -1,0 +1,108 @@
+"""Sealed files: arrays and a JSON header in one safetensors file, written atomically, checked when read.
+
+The seal is a SHA-256 over the header and every array.  A file that was cut short, edited or made by something else
+is refused with the reason.  Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileError
+
+MAGIC = "latentbits"
+FORMAT = 1
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def _seal(header: str, arrays: Arrays) -> str:
+    """Checksum of a header and arrays."""
+    digest = hashlib.sha256(header.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name}:{array.dtype.str}:{array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def write_sealed(path: str | os.PathLike[str], kind: str, header: dict[str, Any], arrays: Arrays) -> None:
+    """Write a sealed file: aside, flushed to disk, then put in place, so that a crash leaves the old file or the new."""
+    from safetensors.numpy import save
+
+    target = Path(path)
+    text = json.dumps({**header, "kind": kind, "format": FORMAT}, sort_keys=True)
+    whole = {name: np.array(array, order="C", copy=None) for name, array in arrays.items()}
+    content = save(whole, metadata={"producer": MAGIC, "header": text, "seal": _seal(text, whole)})
+    write_atomically(target, content)
+
+
+def write_atomically(target: Path, content: bytes) -> None:
+    """Write bytes aside, flush them to disk, and rename."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise FileError(f"{target} cannot be written: {error.strerror or error}.") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, target)
+    except OSError as error:
+        _remove(aside)
+        raise FileError(f"{target} cannot be written: {error.strerror or error}.") from None
+    except BaseException:
+        _remove(aside)
+        raise
+    _flush_folder(target.parent)
+
+
+def _remove(path: str) -> None:
+    """Remove a file if it is there."""
+    if os.path.exists(path):
+        os.unlink(path)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the rename itself last, where the system lets folders be flushed."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_sealed(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Arrays]:
+    """Read a sealed file of the given kind, or say why not."""
+    from safetensors import SafetensorError, safe_open
+
+    if not Path(path).is_file():
+        raise FileError(f"there is no file {path}.")
+    try:
+        with safe_open(os.fspath(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError, TypeError) as error:
+        raise FileError(f"{path} is damaged or was not written by latentbits ({error}).") from None
+    if metadata.get("producer") != MAGIC or "header" not in metadata:
+        raise FileError(f"{path} was not written by latentbits.")
+    if metadata.get("seal") != _seal(metadata["header"], arrays):
+        raise FileError(f"{path} was changed after it was written: its checksum does not match.")
+    header: dict[str, Any] = json.loads(metadata["header"])
+    if header["format"] > FORMAT:
+        raise FileError(
+            f"{path} is in format {header['format']}, newer than this version reads ({FORMAT}); update latentbits."
+        )
+    if header["kind"] != kind:
+        raise FileError(f"{path} is a latentbits {header['kind']} file; a {kind} file is needed here.")
+    return header, arrays

@@ -1,0 +1,183 @@
+"""The EM driver: a generator that yields a step after every pass.
+
+A *point* is parameters and row state.  A pass takes the E-step at a point, which gives the objective there, and the
+M-step gives the next point.  Bold moves (an accelerated jump, a component seeded anew) are *trials*: the next pass
+shows their objective, and a trial that is worse than the point before it is thrown away for the plain EM update.  So
+the objective of accepted points never falls, and no evaluation is spent on the check.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import MonotonicityError, ObjectiveFellWarning
+from .accelerate import extrapolate
+from .protocols import Again, Model, Params, Rows, Sweep
+
+# A fall beyond rounding; the sums of a pass carry about this relative error.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class EMOptions:
+    """How long, how exact, how bold.
+
+    Parameters
+    ----------
+    max_iter : int
+        Passes over the table per start.
+    tol : float
+        A plain EM step that gains less than ``tol * scale`` ends the fit.
+    scale : float
+        Usually the number of observed cells, so that ``tol`` is in nats per cell.
+    accelerate : bool
+        Use SQUAREM jumps where the model offers a vector.
+    max_rescues : int
+        Bold changes offered by the model that are tried per start.
+    strict : bool
+        Raise if the objective falls; otherwise warn.
+    """
+
+    max_iter: int = 1000
+    tol: float = 1e-7
+    scale: float = 1.0
+    accelerate: bool = True
+    max_rescues: int = 10
+    strict: bool = False
+
+
+class Point(NamedTuple):
+    """Parameters and row state."""
+
+    params: Params
+    rows: Rows
+
+
+class State(NamedTuple):
+    """Everything needed to go on."""
+
+    point: Point  # where the next E-step is taken
+    iteration: int = 0
+    accepted: Point | None = None  # the last point that was evaluated and kept
+    objective: float = -np.inf  # there
+    fallback: Point | None = None  # set while ``point`` is a trial
+    trail: tuple[Point, ...] = ()  # accepted points since the last jump, for the next one
+    n_rescues: int = 0
+    n_rejected: int = 0
+
+
+class Step(NamedTuple):
+    """What a pass showed."""
+
+    kind: str  # "em", "jump" (a trial that was accepted) or "rejected"
+    point: Point  # the point that was evaluated
+    objective: float
+    gain: float
+    settled: bool
+    state: State  # where to go on from
+
+
+def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator[Step]:
+    """Yield steps until the objective settles or ``max_iter`` passes are done."""
+    while state.iteration < options.max_iter:
+        step = _pass(model, sweep, state, options)
+        yield step
+        if step.settled:
+            return
+        state = step.state
+
+
+def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
+    """One pass: evaluate the point, judge it, and find the next."""
+    point = state.point
+    stats, rows = sweep.map(model.e_step, point.rows, model.ready(point.params))
+    objective = float(model.objective(point.params, stats))
+    gain = objective - state.objective
+    iteration = state.iteration + 1
+
+    # 1. A trial that did not pay is dropped for the EM update that it was to replace.
+    if state.fallback is not None and not gain >= 0:
+        back = state._replace(
+            point=state.fallback, iteration=iteration, fallback=None, trail=(), n_rejected=state.n_rejected + 1
+        )
+        return Step("rejected", point, objective, gain, False, back)
+    _watch(model, state, objective, options)
+
+    # 2. The plain EM update.
+    again = _again(sweep, point.rows)
+    updated = Point(model.m_step(point.params, stats, again), rows)
+    plain = state.fallback is None
+    measure = model.stop(point.params, updated.params)
+    settled = measure <= options.tol if measure is not None else plain and 0 <= gain <= options.tol * options.scale
+    settled = bool(settled) and state.iteration > 0
+    after = state._replace(
+        point=updated,
+        iteration=iteration,
+        accepted=point,
+        objective=objective,
+        fallback=None,
+        trail=(*state.trail, point) if plain else (),
+    )
+
+    # 3. Bold moves, to be judged by the next pass.
+    if not settled:
+        after = _bold(model, sweep, after, stats, again, options)
+    return Step("em" if plain else "jump", point, objective, gain, settled, after)
+
+
+def _bold(model: Model, sweep: Sweep, after: State, stats: Any, again: Again, options: EMOptions) -> State:
+    """Replace the next point by a trial if there is one worth trying."""
+    updated = after.point
+    if after.n_rescues < options.max_rescues:
+        rescued = model.rescue(updated.params, stats, again)
+        if rescued is not None:
+            trial = Point(rescued, updated.rows)
+            return after._replace(point=trial, fallback=updated, trail=(), n_rescues=after.n_rescues + 1)
+    if not options.accelerate:
+        return after._replace(trail=())
+    if len(after.trail) < 2:
+        return after
+    jump = extrapolate(model, sweep, (after.trail[-2], after.trail[-1], updated))
+    if jump is None:
+        return after._replace(trail=())
+    return after._replace(point=Point(*jump), fallback=updated, trail=())
+
+
+def _again(sweep: Sweep, rows: Rows) -> Again:
+    """Extra passes over the table at the same row state."""
+
+    def again(fn: Any, *args: Any) -> Any:
+        return sweep.map(_StatsOnly(fn), rows, *args)[0]
+
+    return again
+
+
+class _StatsOnly:
+    """A function of a block that returns statistics alone, in the shape that sweeps expect."""
+
+    def __init__(self, fn: Any) -> None:
+        self.fn = fn
+
+    def __call__(self, block: Any, rows: Any, *args: Any) -> tuple[Any, None]:
+        return self.fn(block, rows, *args), None
+
+
+def _watch(model: Model, state: State, objective: float, options: EMOptions) -> None:
+    """Raise or warn if the objective is not a number or fell though it must not."""
+    if np.isnan(objective):
+        raise FloatingPointError(f"the objective is not a number at iteration {state.iteration + 1}")
+    fall = state.objective - objective
+    if not model.monotone or not fall > ROUNDING * max(1.0, abs(objective)):
+        return
+    text = (
+        f"the objective fell from {state.objective!r} to {objective!r} at iteration {state.iteration + 1} of "
+        f"{type(model).__name__}"
+    )
+    if options.strict:
+        raise MonotonicityError(text)
+    warnings.warn(f"{text}; please report this with the data shape and options", ObjectiveFellWarning, stacklevel=2)

@@ -1,0 +1,47 @@
+"""Stepwise EM for streams (Cappé & Moulines 2009): running averages of a block's statistics.
+
+The averages are per unit of row weight, so blocks may be of any size; the M-step sees them scaled to the weight met so
+far.  Families without row state get ``partial_fit`` from here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..data.block import Block
+from .protocols import Model, Params
+from .stats import add, scale
+
+
+class Online(NamedTuple):
+    """What a stream has shown so far."""
+
+    averages: Any  # statistics per unit of weight
+    weight: float  # row weight met
+    n_steps: int
+
+
+def step_size(n_steps: int, decay: float = 0.7, offset: float = 2.0) -> float:
+    """Share of the new block in the averages: (n + offset)^-decay, the first block counting whole."""
+    return 1.0 if n_steps == 0 else (n_steps + offset) ** -decay
+
+
+def online_step(model: Model, params: Params, state: Online | None, block: Block) -> tuple[Params, Online]:
+    """Take in one block."""
+    stats, _ = model.e_step(block, None, model.ready(params))
+    weight = float(block.row_weights().sum())
+    if weight == 0:
+        return params, state if state is not None else Online(None, 0.0, 0)
+    fresh = scale(stats, 1.0 / weight)
+    if state is None or state.averages is None:
+        state = Online(fresh, weight, 1)
+    else:
+        share = step_size(state.n_steps)
+        mixed = add(scale(state.averages, 1.0 - share), scale(fresh, share))
+        state = Online(mixed, state.weight + weight, state.n_steps + 1)
+    return model.m_step(params, scale(state.averages, state.weight), _no_pass), state
+
+
+def _no_pass(fn: Any, *args: Any) -> Any:
+    """A stream cannot be read again."""
+    raise RuntimeError("this M-step needs another pass over the table, which a stream cannot give")

@@ -1,0 +1,238 @@
+"""Several starts of an EM fit: the best is kept, all are told of, and the whole can be interrupted and resumed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import FileError, FitError
+from .checkpoint import read_sealed, write_sealed
+from .em import EMOptions, Point, State, em
+from .events import Begin, End, Listener, Progress
+from .protocols import Model, Sweep
+from .stats import flatten, shape_of, unflatten
+
+# Two starts that end closer than this (relative) are said to have found the same value.
+SAME_VALUE = 1e-6
+
+
+class Restart(NamedTuple):
+    """How one start ended."""
+
+    number: int
+    objective: float
+    n_iter: int
+    converged: bool
+    n_rejected: int
+    error: str  # empty if the start came to an end
+    history: list[float]  # objective after every accepted pass
+
+
+@dataclass(frozen=True)
+class Result:
+    """The best start, and the tale of all."""
+
+    point: Point
+    best: Restart
+    restarts: list[Restart]
+    stopped: bool  # a listener asked to stop
+
+    @property
+    def n_reached(self) -> int:
+        """How many starts reached the best value."""
+        best = self.best.objective
+        close = SAME_VALUE * max(1.0, abs(best))
+        return sum(best - restart.objective <= close for restart in self.restarts if not restart.error)
+
+
+@dataclass
+class Bookmark:
+    """Where a fit checkpoints.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    identity : dict
+        What must agree for a file to be resumed: family, options, seed, fingerprint of the table.
+    every : float
+        Seconds between two writes.
+    resume : bool
+        Go on from the file if it is there.
+    """
+
+    path: str | os.PathLike[str]
+    identity: dict[str, Any]
+    every: float = 10.0
+    resume: bool = True
+    clock: Callable[[], float] = time.monotonic
+    written: float = field(default=-np.inf, init=False)
+
+    def due(self) -> bool:
+        """Whether it is time to write."""
+        return self.clock() - self.written >= self.every
+
+
+class _Run(NamedTuple):
+    """Everything a checkpoint holds: the current start, the ended ones, the best point so far."""
+
+    number: int
+    state: State | None
+    history: list[float]
+    ended: list[Restart]
+    best: Point | None
+
+
+def fit_restarts(
+    model: Model,
+    sweep: Sweep,
+    start: Callable[[int], Point],
+    n_init: int,
+    options: EMOptions,
+    listener: Listener,
+    name: str = "fit",
+    bookmark: Bookmark | None = None,
+) -> Result:
+    """Run EM from ``start(0)``, ``start(1)``, ... and return the best.
+
+    A start that fails is recorded and left out; the fit fails only if all do.
+    """
+    run = _Run(0, None, [], [], None)
+    if n_init < 1 or options.max_iter < 1:
+        raise FitError("at least one start and one pass are needed.")
+    if bookmark is not None and bookmark.resume and os.path.exists(bookmark.path):
+        run = _read(bookmark, start(0).params, sweep)
+    listener.begin(Begin(name, n_init, options.max_iter))
+    stopped = False
+    try:
+        while run.number < n_init and not stopped:
+            run, stopped = _one_start(model, sweep, start, options, listener, run, bookmark)
+            _write(bookmark, run, sweep)
+    finally:
+        best = _best(run.ended)
+        listener.end(End(best.n_iter if best else 0, best.objective if best else np.nan))
+    if best is None or run.best is None:
+        raise FitError(f"none of the {n_init} starts could be completed; the first failed with: {run.ended[0].error}")
+    return Result(run.best, best, run.ended, stopped)
+
+
+def _best(ended: list[Restart]) -> Restart | None:
+    """The start with the highest objective, the earliest of equals."""
+    good = [restart for restart in ended if not restart.error]
+    return max(good, key=lambda restart: restart.objective) if good else None
+
+
+def _one_start(
+    model: Model,
+    sweep: Sweep,
+    start: Callable[[int], Point],
+    options: EMOptions,
+    listener: Listener,
+    run: _Run,
+    bookmark: Bookmark | None,
+) -> tuple[_Run, bool]:
+    """Carry one start to its end; on an interrupt the last whole pass is written down first."""
+    history = list(run.history)
+    stopped = settled = False
+    state, error = run.state, ""
+    try:
+        state = State(start(run.number)) if state is None else state
+        for step in em(model, sweep, state, options):
+            state, settled = step.state, step.settled
+            if step.kind != "rejected":
+                history.append(step.objective)
+            run = run._replace(state=state, history=history)
+            if not settled and bookmark is not None and bookmark.due():
+                _write(bookmark, run, sweep)
+            if listener.step(Progress(run.number, step, options.scale)) and not settled:
+                stopped = True
+                break
+    except KeyboardInterrupt:
+        if not settled:
+            _write(bookmark, run, sweep)
+        raise
+    except (FloatingPointError, np.linalg.LinAlgError) as failure:
+        error = f"{type(failure).__name__}: {failure}"
+    ended = Restart(
+        run.number,
+        state.objective if state is not None else -np.inf,
+        state.iteration if state is not None else 0,
+        settled,
+        state.n_rejected if state is not None else 0,
+        error,
+        history,
+    )
+    previous = _best(run.ended)
+    better = not error and (previous is None or ended.objective > previous.objective)
+    best = state.accepted if better and state is not None else run.best
+    return _Run(run.number + 1, None, [], [*run.ended, ended], best), stopped
+
+
+def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
+    """Write a checkpoint."""
+    if bookmark is None:
+        return
+    state, best = run.state, run.best
+    points: dict[str, Any] = {"best": best and _plain(best, sweep)}
+    scalars = None
+    if state is not None:
+        points["point"] = _plain(state.point, sweep)
+        points["accepted"] = state.accepted and _plain(state.accepted, sweep)
+        points["fallback"] = state.fallback and _plain(state.fallback, sweep)
+        for i, point in enumerate(state.trail):
+            points[f"trail{i}"] = _plain(point, sweep)
+        scalars = [state.iteration, state.objective, state.n_rescues, state.n_rejected]
+    arrays: dict[str, Any] = {}
+    for name, value in points.items():
+        arrays.update(flatten(value, name))
+    header = {
+        "identity": bookmark.identity,
+        "number": run.number,
+        "scalars": scalars,
+        "history": run.history,
+        "ended": [list(restart) for restart in run.ended],
+        "shapes": {name: shape_of(value) for name, value in points.items()},
+    }
+    write_sealed(bookmark.path, "checkpoint", header, arrays)
+    bookmark.written = bookmark.clock()
+
+
+def _plain(point: Point, sweep: Sweep) -> Any:
+    """A point with its row state in this process."""
+    return Point(point.params, tuple(sweep.fetch_rows(point.rows)))
+
+
+def _read(bookmark: Bookmark, like: Any, sweep: Sweep) -> _Run:
+    """Read a checkpoint, refusing one of another fit."""
+    header, arrays = read_sealed(bookmark.path, "checkpoint")
+    theirs, ours = header["identity"], bookmark.identity
+    other = [key for key in ours if theirs.get(key) != ours[key]]
+    if other:
+        raise FileError(
+            f"{bookmark.path} belongs to another fit (it differs in: {', '.join(other)}). "
+            "Remove it, name another checkpoint, or use the same table, options and seed."
+        )
+
+    def point(name: str) -> Point | None:
+        shape = header["shapes"].get(name)
+        if shape is None:
+            return None
+        parameters = unflatten(shape[0], arrays, type(like), f"{name}.0")
+        rows = [unflatten(s, arrays, None, f"{name}.1.{b}") for b, s in enumerate(shape[1])]
+        return Point(parameters, sweep.place_rows(rows))
+
+    state = None
+    current = point("point")
+    if current is not None:
+        iteration, objective, n_rescues, n_rejected = header["scalars"]
+        trail = tuple(p for i in range(2) if (p := point(f"trail{i}")) is not None)
+        state = State(
+            current, iteration, point("accepted"), objective, point("fallback"), trail, n_rescues, n_rejected
+        )
+    ended = [Restart(*restart) for restart in header["ended"]]
+    return _Run(header["number"], state, header["history"], ended, point("best"))

@@ -1,0 +1,75 @@
+"""Errors and warnings that users meet.
+
+Every error says what was found and where, what was expected, and the next thing to do.  Errors about input
+are also ``ValueError`` so that scikit-learn's habits hold.
+"""
+
+from __future__ import annotations
+
+
+class LatentBitsError(Exception):
+    """Base of all errors raised on purpose by latentbits."""
+
+
+class InputError(LatentBitsError, ValueError):
+    """The table, the weights or an option are not what the method needs."""
+
+
+class CellError(InputError):
+    """A cell is neither 0, 1 nor unknown."""
+
+
+class InputTypeError(InputError, TypeError):
+    """The table is of a kind that cannot be read as cells at all."""
+
+
+class MissingExtraError(LatentBitsError, ImportError):
+    """An optional package is needed; the message names the extra to install."""
+
+
+class FileError(InputError):
+    """A file cannot be read: damaged, foreign, of another version, or not there."""
+
+
+class MonotonicityError(LatentBitsError, ArithmeticError):
+    """An objective that must never fall has fallen."""
+
+
+class FitError(LatentBitsError, RuntimeError):
+    """No start of the fit could be completed."""
+
+
+class LatentBitsWarning(UserWarning):
+    """Base of all warnings: a result that the user should doubt, and what to look at."""
+
+
+class NotConvergedWarning(LatentBitsWarning):
+    """The fit stopped at ``max_iter`` or a time limit before the objective settled."""
+
+
+class EmptyComponentWarning(LatentBitsWarning):
+    """A component holds (almost) no rows."""
+
+
+class DuplicateComponentWarning(LatentBitsWarning):
+    """Two components are the same to the eye."""
+
+
+class TableWarning(LatentBitsWarning):
+    """Rows or columns of the table carry no information."""
+
+
+class ObjectiveFellWarning(LatentBitsWarning):
+    """The objective fell where it must not; please report it."""
+
+
+class RestartWarning(LatentBitsWarning):
+    """One or more starts failed and were left out."""
+
+
+def need(module: str, extra: str, purpose: str) -> MissingExtraError:
+    """Return the error for an optional package that is not installed."""
+    return MissingExtraError(
+        f"{purpose} needs the package {module!r}, which is not installed. "
+        f"Install it with: pip install 'latentbits[{extra}]'"
+    )
