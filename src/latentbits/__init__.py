@@ -26,7 +26,7 @@ _HOMES = {
     "errors": "latentbits.errors",
 }
 _MODULES = ("plots", "datasets", "metrics", "data", "errors")
-__all__ = ["__version__", *sorted(_HOMES)]  # noqa: PLE0604
+__all__ = ["__version__", *sorted(_HOMES)]
 
 
 def __getattr__(name: str) -> Any:

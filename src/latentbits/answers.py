@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,16 @@ class Explanation:
         observed = np.where(self.value == 1, self.probability, 1.0 - self.probability)
         with np.errstate(divide="ignore"):
             return np.where(self.value == UNKNOWN, np.nan, -np.log(observed))
+
+    def take(self, which: np.ndarray) -> Explanation:
+        """The explanation of some of the cells."""
+        return replace(
+            self,
+            **{
+                name: getattr(self, name)[which]
+                for name in ("row", "column", "value", "share", "evidence", "probability")
+            },
+        )
 
     def to_records(self) -> list[dict[str, Any]]:
         """One dict per cell."""

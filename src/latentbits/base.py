@@ -12,7 +12,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +31,7 @@ from .engine import events
 from .engine.em import EMOptions, Point
 from .engine.online import Online, online_step
 from .engine.restarts import Bookmark, Restart, Result, fit_restarts
+from .engine.stats import add
 from .engine.sweep import sweep_of
 from .errors import (
     DuplicateComponentWarning,
@@ -75,16 +76,15 @@ def block_digest(block: Block) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-class LatentBitsEstimator(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator
-):
+class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):
     """Shared parameters and methods of all families.
 
     Subclasses define ``__init__``, :meth:`_build`, :meth:`_start` and the attributes that scikit-learn's users expect in
     :meth:`_adopt`.
     """
 
-    record_types: dict[str, type] = {}
+    record_types: ClassVar[dict[str, type]] = {}
+    n_features_in_: int
     score_kind = "exact"  # or "lower bound", "estimate"
 
     # --- What a family supplies -----------------------------------------------------------------------------------
@@ -128,6 +128,13 @@ class LatentBitsEstimator(
     @property
     def _name(self) -> str:
         return type(self).__name__
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns that ``transform`` returns; scikit-learn names them by it."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("not fitted yet")
+        return int(self._model.n_components)
 
     def _open(self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False) -> Source:
         """Open a table and check it against what was fitted."""
@@ -244,7 +251,6 @@ class LatentBitsEstimator(
         self.marginals_ = sums.marginals
         self.weight_seen_ = sums.weight
         self._adopt()
-        self._n_features_out = self.n_components
         self._tell(result)
 
     def _tell(self, result: Result) -> None:
@@ -377,13 +383,12 @@ class LatentBitsEstimator(
                     self._online_sums = sums._replace(
                         weight=seen, ones=self.marginals_ * seen, observed=np.full(len(sums.ones), seen)
                     )
-                self._online_sums = Totals(*[a + b for a, b in zip(self._online_sums, sums)])
+                self._online_sums = add(self._online_sums, sums)
                 self._model = self._build(self._online_sums)
             self._params, self._online = online_step(self._model, self._params, self._online, block)
             self.n_iter_ += 1
             self.weight_seen_ += sums.weight
             self.marginals_ = self._online_sums.marginals
-        self._n_features_out = self.n_components
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyComponentWarning)  # a stream may fill them yet
             warnings.simplefilter("ignore", DuplicateComponentWarning)

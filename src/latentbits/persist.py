@@ -121,8 +121,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     cls = getattr(importlib.import_module(ESTIMATORS[name]), name)
     options = {
-        key: np.array(value["array"]) if isinstance(value, dict) else value
-        for key, value in header["options"].items()
+        key: np.array(value["array"]) if isinstance(value, dict) else value for key, value in header["options"].items()
     }
     try:
         estimator = cls(**options)

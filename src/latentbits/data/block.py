@@ -106,9 +106,7 @@ class ListMarks:
         counts = self.row_counts()[rows]
         indptr = np.concatenate(([0], np.cumsum(counts)))
         within = np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts)
-        return ListMarks(
-            indptr, self.indices[np.repeat(self.indptr[:-1][rows], counts) + within], self.n_columns
-        )
+        return ListMarks(indptr, self.indices[np.repeat(self.indptr[:-1][rows], counts) + within], self.n_columns)
 
 
 class TileMarks:
@@ -152,7 +150,8 @@ class TileMarks:
 
     def row_counts(self) -> NDArray[np.int64]:
         """Marked cells of every row."""
-        return np.count_nonzero(self.cells, axis=1).astype(np.int64)
+        counts: NDArray[np.int64] = np.count_nonzero(self.cells, axis=1).astype(np.int64)
+        return counts
 
     def take(self, rows: NDArray[np.int64]) -> TileMarks:
         """The given rows only."""
@@ -169,9 +168,7 @@ def _marks_of_tile(cells: NDArray[np.bool_]) -> Marks:
     if np.count_nonzero(cells) > DENSE_FROM * cells.size:
         return TileMarks(np.ascontiguousarray(cells).view(np.uint8))
     rows, columns = np.nonzero(cells)
-    return ListMarks(
-        _pointer(np.bincount(rows, minlength=len(cells))), columns.astype(np.int32), cells.shape[1]
-    )
+    return ListMarks(_pointer(np.bincount(rows, minlength=len(cells))), columns.astype(np.int32), cells.shape[1])
 
 
 def _marks_of_lists(indptr: Pointer, indices: Index, n_columns: int) -> Marks:
@@ -350,5 +347,5 @@ def merged(block: Block) -> Block:
     first = np.full(n_distinct, block.n_rows, np.int64)
     np.minimum.at(first, origin, np.arange(block.n_rows))
     kept = block.take(first)
-    weights = np.bincount(origin, weights=block.row_weights(), minlength=n_distinct)
+    weights: Float = np.bincount(origin, weights=block.row_weights(), minlength=n_distinct).astype(np.float64)
     return Block(block.start, kept.ones, kept.unknown, weights, origin)

@@ -47,9 +47,7 @@ class BadCells:
     value: Any = None
     columns: set[int] = field(default_factory=set)
 
-    def note(
-        self, rows: NDArray[np.int64], columns: NDArray[np.int64], values: Sequence[Any] | NDArray[Any]
-    ) -> None:
+    def note(self, rows: NDArray[np.int64], columns: NDArray[np.int64], values: Sequence[Any] | NDArray[Any]) -> None:
         """Take in bad cells; ``rows`` are numbers in the whole table."""
         if len(rows) == 0:
             return

@@ -137,8 +137,7 @@ def canonical_csr(matrix: Any, bad: BadCells, binarize: float | None) -> Any:
         csr.indices.min() < 0 or csr.indices.max() >= csr.shape[1] or (np.diff(csr.indptr) < 0).any()
     ):
         raise InputError(
-            f"the sparse table is damaged: a column index lies outside 0..{csr.shape[1] - 1} "
-            "or its row pointer falls."
+            f"the sparse table is damaged: a column index lies outside 0..{csr.shape[1] - 1} or its row pointer falls."
         )
     if data.dtype == np.bool_:
         csr = sp.csr_array((data.astype(np.int32), csr.indices, csr.indptr), shape=csr.shape)
@@ -178,4 +177,3 @@ def lists_of_csr(csr: Any, low: int, high: int) -> Lists:
         return Lists(indptr, indices, none, np.empty(0, np.int32), csr.shape[1])
     before = np.concatenate(([0], np.cumsum(unknown)))[indptr]
     return Lists(indptr - before, indices[~unknown], before, indices[unknown], csr.shape[1])
-

@@ -163,7 +163,7 @@ def _read_npz(path: Path, binarize: float | None) -> Reader:
     with np.load(path, allow_pickle=False) as parts:
         names = set(parts.files)
         if {"data", "indices", "indptr", "shape"} <= names:
-            shape = tuple(int(n) for n in parts["shape"])
+            shape = (int(parts["shape"][0]), int(parts["shape"][1]))
             columns = _column_names(parts, shape[1])
             if "format" in names:
                 return SparseReader(sp.load_npz(path), binarize, columns)

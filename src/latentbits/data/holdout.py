@@ -63,25 +63,46 @@ def split_block(block: Block, share: float, seed: int, fold: int = 0) -> tuple[B
 
 
 class HiddenSource:
-    """A source with cells hidden from every block."""
+    """A source with cells hidden from every block.
 
-    def __init__(self, source: Source, share: float, seed: int, fold: int = 0) -> None:
-        self.source, self.share, self.seed, self.fold = source, share, seed, fold
+    Parameters
+    ----------
+    source : Source
+        The whole table, opened without merging.
+    share : float
+        Probability with which every cell is hidden.
+    seed, fold : int
+        Which cells.
+    keep : bool
+        Keep the blocks; False hides anew at every pass, for tables larger than memory.
+    """
+
+    def __init__(self, source: Source, share: float, seed: int, fold: int = 0, keep: bool = True) -> None:
+        self.source, self.share, self.seed, self.fold, self.keep = source, share, seed, fold, keep
         self.shape, self.starts = source.shape, source.starts
         self.labels: Labels = source.labels
+        self._kept: dict[int, tuple[Block, HiddenCells]] = {}
 
     @property
     def n_blocks(self) -> int:
         """Number of blocks."""
         return self.source.n_blocks
 
+    def _split(self, b: int) -> tuple[Block, HiddenCells]:
+        if b in self._kept:
+            return self._kept[b]
+        split = split_block(self.source.block(b), self.share, self.seed, self.fold)
+        if self.keep:
+            self._kept[b] = split
+        return split
+
     def block(self, b: int) -> Block:
         """Block with its cells hidden."""
-        return split_block(self.source.block(b), self.share, self.seed, self.fold)[0]
+        return self._split(b)[0]
 
     def hidden(self, b: int) -> HiddenCells:
         """The observed cells hidden from block ``b``."""
-        return split_block(self.source.block(b), self.share, self.seed, self.fold)[1]
+        return self._split(b)[1]
 
 
 def held_out_rows(n_rows: int, share: float, seed: int, fold: int = 0) -> NDArray[np.bool_]:

@@ -27,7 +27,7 @@ class ParquetReader:
         label_columns: Sequence[str] = (),
     ) -> None:
         try:
-            import pyarrow  # noqa: F401
+            import pyarrow
             import pyarrow.parquet  # noqa: F401
         except ImportError:
             raise need("pyarrow", "pyarrow", "Reading Parquet") from None

@@ -62,9 +62,7 @@ class SparseReader:
 
     lazy = False
 
-    def __init__(
-        self, matrix: Any, binarize: float | None, columns: list[str] | None = None, rows: Any = None
-    ) -> None:
+    def __init__(self, matrix: Any, binarize: float | None, columns: list[str] | None = None, rows: Any = None) -> None:
         self.found = BadCells()
         self.csr = canonical_csr(matrix, self.found, binarize)
         self.shape = (self.csr.shape[0], self.csr.shape[1])
@@ -170,9 +168,10 @@ def _arrow_column(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
 def reader_of(X: Any, binarize: float | None) -> Reader:
     """The reader for a container in memory."""
     module = type(X).__module__.partition(".")[0]
+    shape = getattr(X, "shape", ())
     if sp.issparse(X):
-        if X.ndim != 2:
-            raise InputError(f"Expected 2D array, got a {X.ndim}-dimensional sparse array. {RESHAPE}")
+        if len(shape) != 2:
+            raise InputError(f"Expected 2D array, got a {len(shape)}-dimensional sparse array. {RESHAPE}")
         return SparseReader(X, binarize)
     if module == "pandas" and hasattr(X, "columns"):
         return _pandas_reader(X, binarize)
@@ -189,9 +188,7 @@ def _pandas_reader(frame: Any, binarize: float | None) -> Reader:
 
     sparse = [isinstance(kind, pd.SparseDtype) and not kind.fill_value for kind in frame.dtypes]
     if sparse and all(sparse):
-        return SparseReader(
-            frame.sparse.to_coo(), binarize, [str(name) for name in frame.columns], frame.index
-        )
+        return SparseReader(frame.sparse.to_coo(), binarize, [str(name) for name in frame.columns], frame.index)
     return PandasReader(frame, binarize)
 
 

@@ -40,9 +40,7 @@ def row_uniforms(
     return np.random.Generator(bits).random((n_rows, 4 * per_row))[:, :width]
 
 
-def cell_uniforms(
-    seed: int, purpose: str, start: int, counts: NDArray[np.int64], *address: int
-) -> NDArray[np.float64]:
+def cell_uniforms(seed: int, purpose: str, start: int, counts: NDArray[np.int64], *address: int) -> NDArray[np.float64]:
     """Uniforms for ``counts[i]`` cells of every row, row after row; independent of how rows are cut into blocks.
 
     Examples

@@ -43,7 +43,7 @@ def default_block_rows(shape: tuple[int, int]) -> int:
     meet in one block.  It depends on the shape alone, so every container is cut alike.
     """
     n_columns = max(1, shape[1])
-    wanted = max(2**18 / n_columns, n_columns / 2)
+    wanted = max(2**20 / n_columns, n_columns / 2)
     return int(min(max(2 ** int(np.ceil(np.log2(wanted))), 2048), 65536))
 
 
@@ -163,6 +163,9 @@ def open_source(
             isinstance(binarize, bool) or not isinstance(binarize, (int, float, np.number)) or binarize != binarize
         ):
             raise InputError(f"binarize must be a number or None; got {binarize!r}.")
+        if hasattr(X, "block") and hasattr(X, "starts"):
+            opened: Source = X
+            return opened
         if isinstance(X, (str, os.PathLike)):
             from .files import read_table
 

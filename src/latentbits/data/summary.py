@@ -36,9 +36,7 @@ def totals(block: Block) -> Totals:
     """Sums of one block."""
     weights = block.row_weights()
     repeats = (
-        np.ones(block.n_rows, np.int64)
-        if block.origin is None
-        else np.bincount(block.origin, minlength=block.n_rows)
+        np.ones(block.n_rows, np.int64) if block.origin is None else np.bincount(block.origin, minlength=block.n_rows)
     )
     observed = np.full(block.n_columns, weights.sum())
     n_unknown = n_blank = 0

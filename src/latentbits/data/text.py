@@ -102,9 +102,7 @@ def _delimiter(line: str) -> str:
     return max(DELIMITERS, key=lambda c: counts[c]) if counts else ","
 
 
-def _codes_of_tokens(
-    row: list[str], known: dict[str, int], binarize: float | None
-) -> list[int]:
+def _codes_of_tokens(row: list[str], known: dict[str, int], binarize: float | None) -> list[int]:
     """Codes of the words of one line; ``known`` remembers words already met (filled here)."""
     try:
         return [known[word] for word in row]
@@ -233,9 +231,7 @@ def _collect(
     if not rows:
         raise FileError(f"{path} has a header but no rows.")
     columns = [names[j] for j in kept]
-    reader = CodesReader(
-        np.array(rows, np.uint8).reshape(len(rows), len(columns)), Labels(columns, ids or None), bad
-    )
+    reader = CodesReader(np.array(rows, np.uint8).reshape(len(rows), len(columns)), Labels(columns, ids or None), bad)
     return TextTable(reader, ids or None, dict(zip(label_columns, labels)))
 
 
@@ -281,7 +277,9 @@ def read_triples(
         lines = list(csv.reader(itertools.chain([first], text), delimiter=separator, strict=True))
     width = len(lines[0])
     if width not in (2, 3):
-        raise FileError(f"{path}: long form has 2 or 3 fields per line (row, column, value); the first line has {width}.")
+        raise FileError(
+            f"{path}: long form has 2 or 3 fields per line (row, column, value); the first line has {width}."
+        )
     is_header = {word.strip().lower() for word in lines[0]} <= TRIPLE_HEADERS if header is None else header
     return _pivot(path, [line for line in lines[is_header:] if line], width, binarize)
 

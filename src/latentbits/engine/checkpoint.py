@@ -39,7 +39,8 @@ def write_sealed(path: str | os.PathLike[str], kind: str, header: dict[str, Any]
     target = Path(path)
     text = json.dumps({**header, "kind": kind, "format": FORMAT}, sort_keys=True)
     whole = {name: np.array(array, order="C", copy=None) for name, array in arrays.items()}
-    content = save(whole, metadata={"producer": MAGIC, "header": text, "seal": _seal(text, whole)})
+    # One entry: safetensors keeps several in no fixed order, and equal models should be equal files.
+    content = save(whole, metadata={MAGIC: json.dumps([text, _seal(text, whole)])})
     write_atomically(target, content)
 
 
@@ -82,6 +83,19 @@ def _flush_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def _opened(path: str, entry: str, arrays: Arrays) -> dict[str, Any]:
+    """The header behind an unbroken seal."""
+    try:
+        text, seal = json.loads(entry)
+        intact = seal == _seal(text, arrays)
+        header: dict[str, Any] = json.loads(text) if intact else {}
+    except (ValueError, TypeError, AttributeError):
+        intact = False
+    if not intact:
+        raise FileError(f"{path} was changed after it was written: its checksum does not match.")
+    return header
+
+
 def read_sealed(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Arrays]:
     """Read a sealed file of the given kind, or say why not."""
     from safetensors import SafetensorError, safe_open
@@ -91,14 +105,12 @@ def read_sealed(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any]
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in file.keys()}
     except (SafetensorError, OSError, ValueError, TypeError) as error:
         raise FileError(f"{path} is damaged or was not written by latentbits ({error}).") from None
-    if metadata.get("producer") != MAGIC or "header" not in metadata:
+    if MAGIC not in metadata:
         raise FileError(f"{path} was not written by latentbits.")
-    if metadata.get("seal") != _seal(metadata["header"], arrays):
-        raise FileError(f"{path} was changed after it was written: its checksum does not match.")
-    header: dict[str, Any] = json.loads(metadata["header"])
+    header = _opened(str(path), metadata[MAGIC], arrays)
     if header["format"] > FORMAT:
         raise FileError(
             f"{path} is in format {header['format']}, newer than this version reads ({FORMAT}); update latentbits."

@@ -95,8 +95,9 @@ def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator
 def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
     """One pass: evaluate the point, judge it, and find the next."""
     point = state.point
-    stats, rows = sweep.map(model.e_step, point.rows, model.ready(point.params))
-    objective = float(model.objective(point.params, stats))
+    ready = model.ready(point.params)
+    stats, rows = sweep.map(model.e_step, point.rows, ready)
+    objective = float(model.objective(ready, stats))
     gain = objective - state.objective
     iteration = state.iteration + 1
 

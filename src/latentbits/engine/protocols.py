@@ -67,7 +67,7 @@ class Model:
         """Statistics of a block and its new row state.  Pure."""
         raise NotImplementedError
 
-    def objective(self, params: Params, stats: Stats) -> float:
+    def objective(self, ready: Any, stats: Stats) -> float:
         """What the fit maximises, at the parameters that the E-step was given."""
         raise NotImplementedError
 

@@ -18,7 +18,7 @@ from .protocols import Model, Sweep
 from .stats import flatten, shape_of, unflatten
 
 # Two starts that end closer than this (relative) are said to have found the same value.
-SAME_VALUE = 1e-6
+SAME_VALUE = 1e-5
 
 
 class Restart(NamedTuple):
@@ -204,7 +204,7 @@ def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
 
 def _plain(point: Point, sweep: Sweep) -> Any:
     """A point with its row state in this process."""
-    return Point(point.params, tuple(sweep.fetch_rows(point.rows)))
+    return (point.params, tuple(sweep.fetch_rows(point.rows)))
 
 
 def _read(bookmark: Bookmark, like: Any, sweep: Sweep) -> _Run:
@@ -231,8 +231,6 @@ def _read(bookmark: Bookmark, like: Any, sweep: Sweep) -> _Run:
     if current is not None:
         iteration, objective, n_rescues, n_rejected = header["scalars"]
         trail = tuple(p for i in range(2) if (p := point(f"trail{i}")) is not None)
-        state = State(
-            current, iteration, point("accepted"), objective, point("fallback"), trail, n_rescues, n_rejected
-        )
+        state = State(current, iteration, point("accepted"), objective, point("fallback"), trail, n_rescues, n_rejected)
     ended = [Restart(*restart) for restart in header["ended"]]
     return _Run(header["number"], state, header["history"], ended, point("best"))

@@ -42,6 +42,7 @@ class LocalSweep:
     def __init__(self, source: Source, n_jobs: int = 1) -> None:
         self.source, self.n_jobs = source, max(1, n_jobs)
         self.n_blocks = source.n_blocks
+        self.pool: ThreadPoolExecutor | None = None
 
     def _results(self, call: Callable[[int], Any]) -> Iterator[tuple[int, Any]]:
         """``call(b)`` for every block number, in any order."""
@@ -50,8 +51,9 @@ class LocalSweep:
                 for b in range(self.n_blocks):
                     yield b, call(b)
                 return
-            with ThreadPoolExecutor(min(self.n_jobs, self.n_blocks)) as pool:
-                yield from _unordered(pool, call, self.n_blocks, 2 * self.n_jobs)
+            if self.pool is None:  # kept for all passes; its threads end with the sweep
+                self.pool = ThreadPoolExecutor(min(self.n_jobs, self.n_blocks), "latentbits")
+            yield from _unordered(self.pool, call, self.n_blocks, 2 * self.n_jobs)
 
     def map(self, fn: BlockFunction, rows: Rows, *args: Any) -> tuple[Any, Rows]:
         """Sum of the statistics, and the new row states."""
@@ -96,9 +98,7 @@ class LocalSweep:
         return rows
 
 
-def _unordered(
-    pool: ThreadPoolExecutor, call: Callable[[int], Any], n: int, window: int
-) -> Iterator[tuple[int, Any]]:
+def _unordered(pool: ThreadPoolExecutor, call: Callable[[int], Any], n: int, window: int) -> Iterator[tuple[int, Any]]:
     """Results as they come, with at most ``window`` calls under way, so that blocks do not pile up."""
     numbers = iter(range(n))
     under_way: dict[Future[Any], int] = {}

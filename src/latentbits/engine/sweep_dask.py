@@ -81,9 +81,7 @@ class DaskSweep:
     def map(self, fn: BlockFunction, rows: Rows, *args: Any) -> tuple[Any, Rows]:
         """Sum of the statistics, and the new row states (they stay on the workers)."""
         shared = self._placed((fn, *args))
-        pairs = [
-            self._submit(_call, shared[0], block, state, *shared[1:]) for block, state in zip(self.blocks, rows)
-        ]
+        pairs = [self._submit(_call, shared[0], block, state, *shared[1:]) for block, state in zip(self.blocks, rows)]
         return self._halves(pairs, rows_used=any(state is not None for state in rows))
 
     def fold(self, fn: BlockFunction, rows: Rows, carry: Any, *args: Any) -> tuple[Any, Rows]:
@@ -118,6 +116,3 @@ class DaskSweep:
     def place_rows(self, rows: Rows) -> Rows:
         """Row states given as plain values, put into the graph."""
         return [None if state is None else self._submit(_same, state) for state in rows]
-
-
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -68,8 +68,8 @@ class BernoulliMixture(LatentBitsEstimator):
     marginals_ : (n_features,) array
         Share of ones per column.
     objective_, n_iter_, converged_, history_, restarts_, n_reached_
-        Value reached, passes and state of the best start; the path of every start; the table of starts; how many of them
-        reached the best value.
+        Value reached, passes and state of the best start; the path of every start; the table of starts; how many
+        of them reached the best value.
     empty_components_, duplicate_components_, unobserved_features_
         What to doubt.
 
@@ -90,7 +90,7 @@ class BernoulliMixture(LatentBitsEstimator):
     [1.0, 1.0, 0.0, 0.0]
     """
 
-    record_types = {kind.__name__: kind for kind in (MixtureModel, MixtureParams, MixtureStats, Online)}
+    record_types: ClassVar = {kind.__name__: kind for kind in (MixtureModel, MixtureParams, MixtureStats, Online)}
 
     def __init__(
         self,

@@ -64,6 +64,7 @@ class Ready(NamedTuple):
     base: Float  # (K,) log weight plus the log probability of an empty row
     slope: Float  # (D, K) log odds of a one
     log_off: Float  # (D, K) log probability of a zero
+    log_weights: Float  # (K,)
     probs: Float  # (K, D)
 
 
@@ -87,10 +88,10 @@ class MixtureModel(Model):
 
     def ready(self, params: MixtureParams) -> Ready:
         """Logarithms, once per pass."""
-        log_off = np.log1p(-params.probs).T
-        slope = np.log(params.probs).T - log_off
-        base = np.log(params.weights) + log_off.sum(axis=0)
-        return Ready(base, np.ascontiguousarray(slope), np.ascontiguousarray(log_off), params.probs)
+        probs = np.ascontiguousarray(params.probs.T)
+        log_off = np.log1p(-probs)
+        log_weights = np.log(params.weights)
+        return Ready(log_weights + log_off.sum(axis=0), np.log(probs) - log_off, log_off, log_weights, params.probs)
 
     def log_joint(self, block: Block, ready: Ready) -> Float:
         """log p(row, class) (n, K)."""
@@ -116,15 +117,13 @@ class MixtureModel(Model):
         )
         return stats, None
 
-    def objective(self, params: MixtureParams, stats: MixtureStats) -> float:
-        """Log-likelihood plus log prior (up to a constant)."""
+    def objective(self, ready: Ready, stats: MixtureStats) -> float:
+        """Log-likelihood plus log prior (up to a constant); log B = slope + log_off."""
         value = stats.log_likelihood
         if self.smoothing > 0:
-            pull = self.smoothing * self.target
-            value += float((np.log(params.probs) @ pull).sum())
-            value += float((np.log1p(-params.probs) @ (self.smoothing - pull)).sum())
+            value += self.smoothing * float((self.target @ ready.slope).sum() + ready.log_off.sum())
         if self.concentration > 1:
-            value += (self.concentration - 1) * float(np.log(params.weights).sum())
+            value += (self.concentration - 1) * float(ready.log_weights.sum())
         return value
 
     def m_step(self, params: MixtureParams, stats: MixtureStats, again: Again | None) -> MixtureParams:

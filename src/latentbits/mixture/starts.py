@@ -59,9 +59,7 @@ class _Race:
             distance = hamming(block, last)
             nearest = distance if nearest is None else np.minimum(nearest, distance)
         rate = block.row_weights() * (1.0 if nearest is None else nearest)
-        uniforms = row_uniforms(
-            self.seed, "seeds", block.start, block.n_source_rows, 1, self.restart, self.k
-        )[:, 0]
+        uniforms = row_uniforms(self.seed, "seeds", block.start, block.n_source_rows, 1, self.restart, self.k)[:, 0]
         clocks = -np.log1p(-uniforms)
         if block.origin is not None:  # the first of the clocks of equal rows, as if they were not merged
             first = np.full(block.n_rows, np.inf)

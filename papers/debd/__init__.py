@@ -1,0 +1,1 @@
+"""Twenty binary density-estimation benchmarks."""

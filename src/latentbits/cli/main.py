@@ -1,0 +1,82 @@
+"""``latentbits``: the entry point, exit codes and messages.
+
+Exit codes: 0 done, 1 the run failed, 2 the input or the options are wrong.  Messages go to standard error without a
+traceback; ``--debug`` shows it.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from ..errors import InputError, LatentBitsError
+from . import data as data_commands
+from . import models
+
+app = typer.Typer(
+    name="latentbits",
+    help="Hidden causes in tables of zeros, ones and blanks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(models.fit)
+app.command()(models.transform)
+app.command()(models.impute)
+app.command()(models.explain)
+app.command()(models.select)
+app.command()(models.sample)
+app.command()(data_commands.doctor)
+app.add_typer(data_commands.app, name="data")
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"latentbits {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Hidden causes in tables of zeros, ones and blanks."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        app(arguments, standalone_mode=True)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        if "--debug" in arguments:
+            raise
+        sys.exit(_explain(error))
+
+
+def _explain(error: BaseException) -> int:
+    """Write what went wrong and return the exit code."""
+    if isinstance(error, InputError):
+        print(f"latentbits: {error}", file=sys.stderr)
+        return 2
+    if isinstance(error, KeyboardInterrupt):
+        note = "".join(f" {text}" for text in getattr(error, "__notes__", ()))
+        print(f"latentbits: interrupted.{note}", file=sys.stderr)
+        return 1
+    if isinstance(error, LatentBitsError):
+        print(f"latentbits: {error}", file=sys.stderr)
+        return 1
+    if isinstance(error, MemoryError):
+        print("latentbits: the machine has not enough memory for this; try fewer components.", file=sys.stderr)
+        return 1
+    print(f"latentbits: {type(error).__name__}: {error} (run again with --debug for details)", file=sys.stderr)
+    return 1

@@ -1,0 +1,341 @@
+"""Commands that fit models and ask them questions."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import InputError, LatentBitsWarning
+from .options import (
+    Binarize,
+    Delimiter,
+    Encoding,
+    Format,
+    Header,
+    IdColumn,
+    Jobs,
+    LabelColumns,
+    ModelPath,
+    Out,
+    Seed,
+    TablePath,
+    read,
+)
+from .output import check_target, matrix_rows, show_components, write_rows
+
+FAMILIES = {"mixture": "BernoulliMixture"}
+
+
+def _estimator(family: str, **options: Any) -> Any:
+    """An estimator of the named family."""
+    import latentbits
+
+    if family not in FAMILIES:
+        raise InputError(f"there is no model {family!r}; there are: {', '.join(FAMILIES)}.")
+    return getattr(latentbits, FAMILIES[family])(**options)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Warnings as one line each on standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LatentBitsWarning)
+        try:
+            yield
+        finally:
+            for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, LatentBitsWarning)):
+                print(f"warning: {text}", file=sys.stderr)
+
+
+def _listeners() -> list[Any]:
+    """A bar on a terminal, log lines elsewhere."""
+    from ..engine.events import LogLines, ProgressBar
+
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        return [ProgressBar(Console(stderr=True))]
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
+    return [LogLines(every=50)]
+
+
+def _loaded(model: str, table: Any) -> Any:
+    """A saved model, checked against the table."""
+    import latentbits
+
+    return latentbits.load(model)
+
+
+def _row_names(table: Any, n_rows: int) -> list[str]:
+    """What rows are called in output."""
+    return table.ids if table.ids is not None else [str(i) for i in range(n_rows)]
+
+
+def fit(
+    table: TablePath,
+    model: Annotated[str, typer.Option("--model", "-m", help="Family: mixture.")] = "mixture",
+    n_components: Annotated[int, typer.Option("--components", "-k", help="Number of components.")] = 2,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", help="Model file; default: TABLE's name + .latentbits")
+    ] = None,
+    n_init: Annotated[int, typer.Option("--starts", help="Random starts.")] = 5,
+    max_iter: Annotated[int, typer.Option("--max-iter", help="Passes per start.")] = 1000,
+    tol: Annotated[float, typer.Option("--tol", help="Settled below this gain, nats per cell.")] = 1e-7,
+    smoothing: Annotated[float, typer.Option("--smoothing", help="Pull toward column marginals, in rows.")] = 1.0,
+    time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted run.")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    format: Format = None,
+    id_column: IdColumn = None,
+    label: LabelColumns = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    encoding: Encoding = "utf-8",
+    binarize: Binarize = None,
+) -> None:
+    """Fit a model to TABLE, save it, and show its components."""
+    target = Path(out) if out else Path(f"{'stdin' if table == '-' else Path(table).name.split('.')[0]}.latentbits")
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; name a file with --out.")
+    checkpoint = target.with_name(target.name + ".checkpoint")
+    if resume and not checkpoint.exists():
+        raise InputError(f"there is no checkpoint {checkpoint} to resume from; run without --resume.")
+    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    if not resume and checkpoint.exists():
+        _discard(checkpoint)
+    estimator = _estimator(
+        model,
+        n_components=n_components,
+        n_init=n_init,
+        max_iter=max_iter,
+        tol=tol,
+        smoothing=smoothing,
+        random_state=seed,
+        n_jobs=jobs,
+        time_limit=time_limit,
+        checkpoint=str(checkpoint),
+        callbacks=_listeners(),
+    )
+    with _told():
+        try:
+            estimator.fit(opened.reader)
+        except KeyboardInterrupt as error:
+            if checkpoint.exists():
+                error.add_note(f"The state is in {checkpoint}; the same command with --resume goes on from there.")
+            raise
+        estimator.set_params(checkpoint=None, callbacks=None).save(target)
+    checkpoint.unlink(missing_ok=True)
+    show_components(estimator)
+    print(estimator.summary())
+    print(f"model: {target}")
+
+
+def _discard(checkpoint: Path) -> None:
+    """Remove an old checkpoint, but no file of another kind."""
+    from ..engine.checkpoint import read_sealed
+
+    read_sealed(checkpoint, "checkpoint")
+    checkpoint.unlink()
+
+
+def transform(
+    model: ModelPath,
+    table: TablePath,
+    out: Out = None,
+    format: Format = None,
+    id_column: IdColumn = None,
+    label: LabelColumns = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    encoding: Encoding = "utf-8",
+    binarize: Binarize = None,
+) -> None:
+    """Represent every row of TABLE by the components of MODEL."""
+    check_target(out)
+    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    estimator = _loaded(model, opened)
+    with _told():
+        values = estimator.transform(opened.reader)
+    write_rows(*matrix_rows(values, list(estimator.get_feature_names_out()), opened), out)
+
+
+def impute(
+    model: ModelPath,
+    table: TablePath,
+    how: Annotated[str, typer.Option("--how", help="probability, mode or sample.")] = "probability",
+    out: Out = None,
+    seed: Seed = 0,
+    format: Format = None,
+    id_column: IdColumn = None,
+    label: LabelColumns = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    encoding: Encoding = "utf-8",
+    binarize: Binarize = None,
+) -> None:
+    """Fill the blanks of TABLE."""
+    check_target(out)
+    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    estimator = _loaded(model, opened)
+    with _told():
+        values = estimator.impute(opened.reader, how=how, random_state=seed)
+    names = opened.columns or [str(j) for j in range(opened.shape[1])]
+    write_rows(*matrix_rows(values, names, opened), out)
+
+
+def explain(
+    model: ModelPath,
+    table: TablePath,
+    cell: Annotated[
+        list[str] | None, typer.Option("--cell", help="ROW:COLUMN, by name or number. May be repeated.")
+    ] = None,
+    unknown: Annotated[bool, typer.Option("--unknown", help="Explain all blanks.")] = False,
+    surprising: Annotated[int, typer.Option("--surprising", help="The N most surprising known cells.")] = 0,
+    out: Out = None,
+    format: Format = None,
+    id_column: IdColumn = None,
+    label: LabelColumns = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    encoding: Encoding = "utf-8",
+    binarize: Binarize = None,
+) -> None:
+    """Say which component explains each cell of TABLE."""
+    check_target(out)
+    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    estimator = _loaded(model, opened)
+    with _told():
+        explanation = _explanation(estimator, opened, cell, unknown, surprising)
+    rows = explanation.to_records()
+    names = _row_names(opened, opened.shape[0])
+    for row in rows:
+        row["row"] = names[row["row"]]
+    front = ["row", "column", "value", "probability", "surprise"]
+    columns = list(rows[0]) if rows else front
+    write_rows(rows, columns, out)
+
+
+def _explanation(estimator: Any, table: Any, cell: list[str] | None, unknown: bool, surprising: int) -> Any:
+    """The explanation of the cells that were asked for."""
+    import numpy as np
+
+    from ..data.source import TableSource
+
+    if cell:
+        places = [_place(text, table) for text in cell]
+        return estimator.explain(table.reader, cells=tuple(np.array(part) for part in zip(*places)))
+    if unknown:
+        source = TableSource(table.reader, "explain")
+        parts = []
+        for b in range(source.n_blocks):
+            block = source.block(b)
+            if block.unknown is not None:
+                indptr, indices = block.unknown.lists()
+                parts.append((np.repeat(np.arange(block.n_rows), np.diff(indptr)) + block.start, indices))
+        if not parts:
+            raise InputError("the table has no unknown cells to explain.")
+        return estimator.explain(table.reader, cells=tuple(np.concatenate(part) for part in zip(*parts)))
+    explanation = estimator.explain(table.reader)
+    if surprising <= 0:
+        return explanation
+    order = np.argsort(-np.nan_to_num(explanation.surprise, nan=-1.0), kind="stable")[:surprising]
+    return explanation.take(order)
+
+
+def _place(text: str, table: Any) -> tuple[int, int]:
+    """Row and column number of ROW:COLUMN."""
+    row, separator, column = text.rpartition(":")
+    if not separator:
+        raise InputError(f"--cell {text!r} is not of the form ROW:COLUMN.")
+    names = table.columns or []
+    i = table.ids.index(row) if table.ids and row in table.ids else int(row) if row.isdigit() else -1
+    j = names.index(column) if column in names else int(column) if column.isdigit() else -1
+    if not 0 <= i < table.shape[0]:
+        raise InputError(f"--cell {text!r}: there is no row {row!r}.")
+    if not 0 <= j < table.shape[1]:
+        raise InputError(f"--cell {text!r}: there is no column {column!r}.")
+    return i, j
+
+
+def select(
+    table: TablePath,
+    model: Annotated[str, typer.Option("--model", "-m", help="Family: mixture.")] = "mixture",
+    smallest: Annotated[int, typer.Option("--min", help="Smallest number of components.")] = 1,
+    largest: Annotated[int, typer.Option("--max", help="Largest number of components.")] = 8,
+    criterion: Annotated[str, typer.Option("--criterion", "-c", help="bic, aic, cells or rows.")] = "bic",
+    folds: Annotated[int, typer.Option("--folds", help="Draws of held-out cells or rows.")] = 3,
+    n_init: Annotated[int, typer.Option("--starts", help="Random starts.")] = 5,
+    smoothing: Annotated[float, typer.Option("--smoothing", help="Pull toward column marginals, in rows.")] = 1.0,
+    out: Out = None,
+    save: Annotated[str | None, typer.Option("--save", help="Save the best model to this file.")] = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+    format: Format = None,
+    id_column: IdColumn = None,
+    label: LabelColumns = None,
+    delimiter: Delimiter = None,
+    header: Header = None,
+    encoding: Encoding = "utf-8",
+    binarize: Binarize = None,
+) -> None:
+    """Choose the number of components for TABLE."""
+    from ..select import select as choose
+
+    check_target(out)
+    if not 1 <= smallest <= largest:
+        raise InputError(f"--min {smallest} and --max {largest} do not make a range of components.")
+    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    estimator = _estimator(model, n_init=n_init, smoothing=smoothing, random_state=seed, n_jobs=jobs)
+    with _told(), _select_progress() as progress:
+        chosen = choose(
+            estimator,
+            opened.reader,
+            range(smallest, largest + 1),
+            criterion,
+            folds=folds,
+            random_state=seed,
+            progress=progress,
+        )
+    if save is not None:
+        chosen.estimator_.save(save)
+    write_rows(chosen.table, list(chosen.table[0]), out)
+    simple = "" if chosen.simplest_ == chosen.best_ else f"; within one standard error: {chosen.simplest_}"
+    print(f"best number of components by {criterion}: {chosen.best_}{simple}", file=sys.stderr)
+
+
+@contextmanager
+def _select_progress() -> Iterator[Any]:
+    """Progress of a selection: a bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("select")
+        yield lambda done, total, note: bar.update(task, completed=done, total=total, description=note)
+
+
+def sample(
+    model: ModelPath,
+    n: Annotated[int, typer.Option("--rows", "-n", help="Rows to draw.")] = 10,
+    out: Out = None,
+    seed: Seed = 0,
+) -> None:
+    """Draw new rows from MODEL."""
+    import latentbits
+
+    check_target(out)
+    estimator = latentbits.load(model)
+    cells = estimator.sample(n, random_state=seed)
+    names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
+    write_rows(*matrix_rows(cells, [str(name) for name in names], None), out)

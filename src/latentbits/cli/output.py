@@ -1,0 +1,108 @@
+"""Tables for people (terminal) and for programs (files); files appear whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError, need
+
+SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+
+
+def check_target(out: str | None) -> None:
+    """Refuse an output that could not be written, before the work is done."""
+    if out is None:
+        return
+    if not out.endswith(SUFFIXES):
+        raise InputError(f"{out}: the output must be one of {', '.join(SUFFIXES)}.")
+    if Path(out).is_dir():
+        raise InputError(f"{out} is a folder; name a file.")
+
+
+def write_rows(rows: list[dict[str, Any]], columns: list[str], out: str | None) -> None:
+    """Write rows to a file, or as CSV to standard output."""
+    if out is None:
+        sys.stdout.write(_delimited(rows, columns, ","))
+        return
+    from ..engine.checkpoint import write_atomically
+
+    if out.endswith(".parquet"):
+        content = _parquet(rows, columns)
+    else:
+        text = _delimited(rows, columns, "\t" if ".tsv" in Path(out).name else ",").encode()
+        content = gzip.compress(text, mtime=0) if out.endswith(".gz") else text
+    write_atomically(Path(out), content)
+    print(f"wrote {len(rows)} rows to {out}", file=sys.stderr)
+
+
+def _delimited(rows: list[dict[str, Any]], columns: list[str], delimiter: str) -> str:
+    """Rows as delimited text."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_text(row.get(column)) for column in columns])
+    return buffer.getvalue()
+
+
+def _text(value: Any) -> str:
+    """A value as text: unknown is empty, whole numbers have no point."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, float):
+        return str(int(value)) if value in (0.0, 1.0) else repr(round(value, 10))
+    return str(value)
+
+
+def _parquet(rows: list[dict[str, Any]], columns: list[str]) -> bytes:
+    """Rows as a Parquet file."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise need("pyarrow", "pyarrow", "Writing Parquet") from None
+    table = pa.table({column: [row.get(column) for row in rows] for column in columns})
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    return sink.getvalue().to_pybytes()
+
+
+def matrix_rows(matrix: Any, names: list[str], table: Any) -> tuple[list[dict[str, Any]], list[str]]:
+    """Rows of a matrix with the id and label columns of its table in front."""
+    front: dict[str, list[str]] = {}
+    if table is not None:
+        if table.ids is not None:
+            front["id"] = table.ids
+        front.update(table.labels)
+    taken = set(front)
+    names = [name if name not in taken else f"{name}_" for name in names]
+    rows = []
+    for i, values in enumerate(matrix.tolist()):
+        row: dict[str, Any] = {name: column[i] for name, column in front.items()}
+        row.update(zip(names, values))
+        rows.append(row)
+    return rows, [*front, *names]
+
+
+def show_components(estimator: Any, top: int = 8) -> None:
+    """The components as a readable table on standard output."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=f"{estimator.n_components} components", title_justify="left")
+    table.add_column("component", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column("features that stand out (probability here / overall)")
+    rows = estimator.components_table(top)
+    for k in range(estimator.n_components):
+        mine = [row for row in rows if row["component"] == k]
+        text = ", ".join(f"{row['feature']} {row['probability']:.2f}/{row['marginal']:.2f}" for row in mine)
+        table.add_row(str(k), f"{estimator.weights_[k]:.1%}", Text(text))
+    Console(width=None if sys.stdout.isatty() else 120).print(table)

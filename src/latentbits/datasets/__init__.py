@@ -1,0 +1,30 @@
+"""Data: small embedded sets, generators, and prepared sets found through ``LATENTBITS_DATA``."""
+
+from __future__ import annotations
+
+from .embedded import (
+    Dataset,
+    load,
+    load_diabetes_symptoms,
+    load_plants,
+    load_spect_heart,
+    load_votes,
+    load_zoo,
+)
+from .generators import make_mixture
+from .prepared import PREPARED, fetch, find, load_debd
+
+__all__ = [
+    "PREPARED",
+    "Dataset",
+    "fetch",
+    "find",
+    "load",
+    "load_debd",
+    "load_diabetes_symptoms",
+    "load_plants",
+    "load_spect_heart",
+    "load_votes",
+    "load_zoo",
+    "make_mixture",
+]

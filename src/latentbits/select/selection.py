@@ -1,0 +1,213 @@
+"""Choosing the number of components by BIC, hidden cells or held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..base import frame_of, quiet
+from ..data.holdout import HiddenSource, held_out_rows
+from ..data.source import Source, open_source
+from ..errors import InputError, LatentBitsWarning
+
+CRITERIA = ("bic", "aic", "cells", "rows")
+# Hiding a tenth of a huge sparse table would hide mostly zeros, and very many; this many cells are plenty.
+MOST_CELLS = 5_000_000
+# Predictions are kept this far from 0 and 1 before a log-loss is taken.
+CLIP = 1e-6
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The outcome of :func:`select`.
+
+    Attributes
+    ----------
+    criterion : str
+        What was compared; for all criteria smaller is better.
+    table : list of dict
+        One row per number of components: value, standard error of the difference to the best, objective, passes.
+    best_ : int
+        The number of components with the smallest value.
+    simplest_ : int
+        The smallest number within one standard error of the best (the same as ``best_`` for BIC and AIC).
+    estimator_ : estimator
+        Fitted to the whole table with ``best_`` components.
+    """
+
+    criterion: str
+    table: list[dict[str, Any]]
+    best_: int
+    simplest_: int
+    estimator_: Any
+
+    def to_frame(self) -> Any:
+        """The table as a pandas frame."""
+        return frame_of(self.table)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The curve over the numbers of components; returns the Axes."""
+        from importlib import import_module
+
+        return import_module("latentbits.plot").selection(self, ax=ax)
+
+
+def select(
+    estimator: Any,
+    X: Any,
+    n_components: Iterable[int] = range(1, 9),
+    criterion: str = "bic",
+    *,
+    share: float = 0.1,
+    folds: int = 3,
+    random_state: int = 0,
+    sample_weight: Any = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Selection:
+    """Choose the number of components.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its options are used for every fit; it is not changed.
+    X : table
+        The data.
+    n_components : iterable of int
+        The numbers to try.
+    criterion : {"bic", "aic", "cells", "rows"}
+        BIC or AIC on the whole table; log-loss of hidden cells; negative log-likelihood of held-out rows.
+    share : float
+        Share of cells or rows to hold out in each fold.
+    folds : int
+        Independent draws of the held-out part.
+    random_state : int
+        Which cells or rows are held out; the same for every number of components.
+    sample_weight : (n_rows,) array-like, optional
+        Row weights; with "cells" they must be absent.
+    progress : function, optional
+        Called with (done, total, note).
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> import latentbits
+    >>> from latentbits.datasets import make_mixture
+    >>> X = make_mixture(n_rows=400, n_columns=10, n_components=3, random_state=1).data
+    >>> latentbits.select(latentbits.BernoulliMixture(random_state=0), X, range(1, 6)).best_
+    3
+    """
+    numbers = sorted({int(k) for k in n_components})
+    if not numbers or numbers[0] < 1:
+        raise InputError("select: n_components must hold whole numbers, 1 or more.")
+    if criterion not in CRITERIA:
+        raise InputError(f"select: criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
+    if not 0 < share < 1:
+        raise InputError(f"select: share must lie between 0 and 1; got {share!r}.")
+    judge = {"bic": _by_criterion, "aic": _by_criterion, "cells": _by_cells, "rows": _by_rows}[criterion]
+    source = open_source(
+        X,
+        owner="select",
+        binarize=estimator.binarize,
+        block_rows=estimator.block_rows,
+        sample_weight=sample_weight if criterion in ("bic", "aic") else None,
+        merge=criterion in ("bic", "aic"),
+    )
+    tell = progress or (lambda done, total, note: None)
+    context = _Context(estimator, X, source, criterion, share, folds, int(random_state), sample_weight, tell)
+    with quiet(LatentBitsWarning):
+        losses = judge(context, numbers)
+    return _chosen(context, numbers, losses)
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What all criteria share."""
+
+    estimator: Any
+    X: Any
+    source: Source
+    criterion: str
+    share: float
+    folds: int
+    seed: int
+    weights: Any
+    tell: Callable[[int, int, str], None]
+
+    def fresh(self, k: int) -> Any:
+        """An unfitted estimator with ``k`` components."""
+        return clone(self.estimator).set_params(n_components=k)
+
+
+def _chosen(context: _Context, numbers: list[int], losses: list[Any]) -> Selection:
+    """Compare the losses, pair by pair with the best, and refit."""
+    means = [float(np.mean(loss)) for loss in losses]
+    best = int(np.argmin(means))
+    table = []
+    for k, loss, mean in zip(numbers, losses, means):
+        difference = np.asarray(loss) - np.asarray(losses[best])
+        error = float(difference.std(ddof=1) / np.sqrt(len(difference))) if len(difference) > 1 else 0.0
+        table.append({"n_components": k, context.criterion: mean, "above_best": mean - means[best], "se": error})
+    near = [k for k, row in zip(numbers, table) if row["above_best"] <= row["se"]]
+    estimator = context.fresh(numbers[best])
+    estimator.fit(context.X, sample_weight=context.weights)
+    return Selection(context.criterion, table, numbers[best], min(near), estimator)
+
+
+def _by_criterion(context: _Context, numbers: list[int]) -> list[Any]:
+    """BIC or AIC of every number of components."""
+    out = []
+    for done, k in enumerate(numbers):
+        context.tell(done, len(numbers), f"K={k}")
+        fitted = context.fresh(k).fit(context.source)
+        total = fitted.score(context.source) * fitted.weight_seen_
+        price = np.log(fitted.weight_seen_) if context.criterion == "bic" else 2.0
+        out.append([-2 * total + fitted.n_free_ * price])
+    return out
+
+
+def _by_cells(context: _Context, numbers: list[int]) -> list[Any]:
+    """Log-loss of every hidden cell, for every number of components."""
+    n_cells = context.source.shape[0] * context.source.shape[1]
+    share = min(context.share, MOST_CELLS / n_cells)
+    losses: list[list[Any]] = [[] for _ in numbers]
+    for fold in range(context.folds):
+        hidden = HiddenSource(context.source, share, context.seed, fold)
+        for i, k in enumerate(numbers):
+            context.tell(fold * len(numbers) + i, context.folds * len(numbers), f"fold {fold + 1}, K={k}")
+            losses[i].append(hidden_losses(context.fresh(k).fit(hidden), hidden))
+    return [np.concatenate(loss) for loss in losses]
+
+
+def hidden_losses(fitted: Any, hidden: HiddenSource) -> Any:
+    """Log-loss of every hidden cell under a fitted estimator."""
+    parts = []
+    ready = fitted._model.ready(fitted._params)
+    for b in range(hidden.n_blocks):
+        cells = hidden.hidden(b)
+        on = fitted._model.fill_at(hidden.block(b), ready, cells.rows, cells.columns)
+        on = np.clip(on, CLIP, 1 - CLIP)
+        parts.append(-np.log(np.where(cells.values == 1, on, 1 - on)))
+    return np.concatenate(parts)
+
+
+def _by_rows(context: _Context, numbers: list[int]) -> list[Any]:
+    """Negative log-likelihood of every held-out row; held-out rows have weight zero in the fit."""
+    n_rows = context.source.shape[0]
+    given = np.ones(n_rows) if context.weights is None else np.asarray(context.weights, float)
+    losses: list[list[Any]] = [[] for _ in numbers]
+    for fold in range(context.folds):
+        held = held_out_rows(n_rows, context.share, context.seed, fold)
+        if held.all() or not held.any():
+            raise InputError(f"select: with {n_rows} rows a share of {context.share} holds out all rows or none.")
+        for i, k in enumerate(numbers):
+            context.tell(fold * len(numbers) + i, context.folds * len(numbers), f"fold {fold + 1}, K={k}")
+            fitted = context.fresh(k).fit(context.X, sample_weight=np.where(held, 0.0, given))
+            losses[i].append(-fitted.score_samples(context.source)[held])
+    return [np.concatenate(loss) for loss in losses]

@@ -1,0 +1,38 @@
+"""Every family keeps every contract, from every container."""
+
+from __future__ import annotations
+
+import pytest
+
+from latentbits.testing import CONTAINERS, CONTRACTS
+from latentbits.testing.contracts import container_does_not_matter
+
+from .families import FAMILIES
+
+families = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+
+
+@families
+@pytest.mark.parametrize("contract", CONTRACTS.values(), ids=CONTRACTS.keys())
+def test_contract(family, contract, tmp_path):
+    contract(family, tmp_path)
+
+
+@families
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS.keys())
+def test_container(family, container, tmp_path):
+    container_does_not_matter(family, tmp_path, container)
+
+
+@families
+@pytest.mark.parametrize("name", ["sparse array csc", "csv", "parquet", "dask array", "memmap"])
+def test_container_sparse_tables(family, name, tmp_path):
+    """A table sparse enough for index lists, with the default blocks."""
+    import numpy as np
+
+    from latentbits.testing.contracts import assert_same_bits
+
+    table = (np.random.default_rng(0).random((300, 40)) < 0.05).astype(float)
+    table[3, 5] = np.nan
+    straight = family.fit(table)
+    assert_same_bits(straight, family.fit(CONTAINERS[name](table, tmp_path)))

@@ -1,0 +1,91 @@
+"""scikit-learn's own checks, with no expected failures, on instances with ``binarize`` set."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Binarizer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from latentbits import BernoulliMixture
+from latentbits.datasets import make_mixture
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::latentbits.errors.LatentBitsWarning",
+    # The checks fit without column names on purpose, and skip what the environment lacks.
+    "ignore::sklearn.exceptions.SkipTestWarning",
+)
+
+
+@parametrize_with_checks(
+    [
+        BernoulliMixture(binarize=0.0, n_init=2, random_state=0),
+        BernoulliMixture(binarize=0.5, n_init=1, init="k-means++", random_state=0),
+    ]
+)
+def test_scikit_learn(estimator, check):
+    name = getattr(check, "func", check).__name__
+    if estimator.init == "k-means++" and "sample_weight_equivalence" in name:
+        pytest.skip("a start seeded at rows equals repeated rows in distribution, not draw by draw")
+    check(estimator)
+
+
+def test_pipeline_grid_and_html():
+    X = make_mixture(300, 12, 2, spread=3.0, random_state=1).data
+    search = GridSearchCV(
+        make_pipeline(Binarizer(threshold=0.5), BernoulliMixture(random_state=0)),
+        {"bernoullimixture__n_components": [1, 2, 3]},
+        cv=3,
+    ).fit(X)
+    assert search.best_params_["bernoullimixture__n_components"] in (2, 3)
+    assert "BernoulliMixture" in search.best_estimator_._repr_html_()
+
+
+def test_set_output_and_names():
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(make_mixture(60, 5, 2, random_state=0).data, columns=list("abcde"), index=range(10, 70))
+    model = BernoulliMixture(random_state=0).set_output(transform="pandas")
+    out = model.fit_transform(X)
+    assert list(out.columns) == ["bernoullimixture0", "bernoullimixture1"]
+    assert list(out.index) == list(range(10, 70))
+    assert list(model.feature_names_in_) == list("abcde")
+
+
+def test_clone_and_params():
+    model = BernoulliMixture(4, smoothing=2.0, random_state=3)
+    twin = clone(model)
+    assert twin.get_params() == model.get_params()
+    assert "n_components=4" in repr(model)
+
+
+def test_scikit_learn_callbacks():
+    callback = pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    seen: list[tuple[str, ...]] = []
+
+    class Watch:
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            seen.append((context.task_name,))
+            return context.task_name == "iteration" and len(seen) > 4
+
+    assert isinstance(Watch(), callback.FitCallback)
+    X = make_mixture(60, 5, 2, random_state=0).data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = BernoulliMixture(n_init=2, tol=0.0, random_state=0).set_callbacks(Watch()).fit(X)
+    names = [name for (name,) in seen]
+    assert names.count("fit") == 1 and names.count("start") == 1 and names.count("iteration") == 5
+    assert len(model.restarts_) == 1 and np.isfinite(model.objective_)
