@@ -74,7 +74,7 @@ class ChowLiuTree:
     Parameters
     ----------
     smoothing : float
-        Counts added: ``smoothing`` to the ones and zeros of a column, half of it to each cell of a pair's table.
+        Counts added to each cell of a table of counts: of a column, of a pair, of a column given its parent.
     """
 
     def __init__(self, smoothing: float = 1.0) -> None:
@@ -86,9 +86,8 @@ class ChowLiuTree:
         both, n = _pair_counts(source)
         ones = np.diag(both).copy()
         a = self.smoothing
-        single = (ones + a) / (n + 2 * a)
-        tables = _pair_tables(both, ones, n, a)
-        information = _mutual_information(tables, single)
+        counts = _pair_tables(both, ones, n)
+        information = _mutual_information((counts + a) / (n + 4 * a), (ones + 2 * a) / (n + 4 * a))
         # The spanning tree of least weight skips zeros, so information enters as a positive cost.
         cost = information.max() + 1.0 - information
         np.fill_diagonal(cost, 0.0)
@@ -96,11 +95,11 @@ class ChowLiuTree:
         order, parents = breadth_first_order(tree, 0, directed=False)
         self.parents_ = np.where(parents == -9999, -1, parents)
         self.order_ = order
-        self.root_prob_ = float(single[0])
+        self.root_prob_ = float((ones[0] + a) / (n + 2 * a))
         on_given = np.empty((len(ones), 2))
         for j in order[1:]:
             up = self.parents_[j]
-            table = tables[:, j, up]  # p(j = 0/1, parent = 0/1) as 00, 01, 10, 11
+            table = counts[:, j, up] + a  # of (j, parent) = 00, 01, 10, 11
             on_given[j] = table[2] / (table[0] + table[2]), table[3] / (table[1] + table[3])
         on_given[0] = self.root_prob_
         self.on_given_ = on_given
@@ -146,11 +145,10 @@ def _block_pairs(block: Block) -> tuple[Any, float]:
     return (weighted.T @ ones).toarray(), float(weights.sum())
 
 
-def _pair_tables(both: Any, ones: Any, n: float, smoothing: float) -> Any:
-    """Smoothed joint probabilities (4, D, D) of column pairs: 00, 01, 10, 11."""
+def _pair_tables(both: Any, ones: Any, n: float) -> Any:
+    """Counts (4, D, D) of column pairs: 00, 01, 10, 11."""
     first, second = ones[:, None], ones[None, :]
-    counts = np.stack([n - first - second + both, second - both, first - both, both])
-    return (counts + smoothing / 2) / (n + 2 * smoothing)
+    return np.stack([n - first - second + both, second - both, first - both, both])
 
 
 def _mutual_information(tables: Any, single: Any) -> Any:
