@@ -202,7 +202,7 @@ class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
 
     def _fit_sweep(self, sweep: Any, X: Any = None) -> None:
         """Fit on blocks that are already open."""
-        (sums, digest), _ = sweep.map(_Totals(), [None] * sweep.n_blocks)
+        (sums, digest), _ = sweep.map(_Totals(), [None] * sweep.n_blocks, keep_rows=False)
         self._check_table(sums)
         model = self._build(sums)
         seed = _seed(self.random_state)
@@ -450,7 +450,7 @@ class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
         float
         """
         sweep, ready = self._asked(X, sample_weight)
-        total, weight = sweep.map(_Scored(self._model), [None] * sweep.n_blocks, ready)[0]
+        total, weight = sweep.map(_Scored(self._model), [None] * sweep.n_blocks, ready, keep_rows=False)[0]
         return float(total / weight)
 
     def reconstruct(self, X: Any, cells: Any = None) -> Any:
@@ -729,16 +729,9 @@ def _seed(random_state: Any) -> int:
 def _start_rows(model: Any, sweep: Any, params: Any, seed: int) -> list[Any]:
     """Row state at the start, where the blocks are."""
     nothing: list[Any] = [None] * sweep.n_blocks
-    if type(model).start_rows is _no_rows():
+    if not model.has_rows:
         return nothing
     return sweep.map(_StartRows(model, seed), nothing, params)[1]
-
-
-def _no_rows() -> Any:
-    """The default of families without row unknowns."""
-    from .engine.protocols import Model
-
-    return Model.start_rows
 
 
 class _StartRows:

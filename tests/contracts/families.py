@@ -17,4 +17,9 @@ FAMILIES = [
         "BernoulliMixture, maximum likelihood",
         options(n_components=2, n_init=1, smoothing=0.0, accelerate=False, random_state=0)(BernoulliMixture),
     ),
+    Family(
+        "BernoulliMixture, k-means++",
+        options(n_components=3, n_init=1, init="k-means++", max_iter=50, random_state=0)(BernoulliMixture),
+        seeded_at_rows=True,
+    ),
 ]

@@ -67,6 +67,8 @@ class EffortStats(NamedTuple):
 class Effort(Model):
     """Least squares x[i, j] = row[i] * level[j], by alternating updates: every row has its own unknown."""
 
+    has_rows = True
+
     def start_rows(self, block, params, seed):
         return np.ones(block.n_rows)
 

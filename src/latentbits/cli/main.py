@@ -6,8 +6,10 @@ traceback; ``--debug`` shows it.
 
 from __future__ import annotations
 
+import functools
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -24,13 +26,31 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(models.fit)
-app.command()(models.transform)
-app.command()(models.impute)
-app.command()(models.explain)
-app.command()(models.select)
-app.command()(models.sample)
-app.command()(data_commands.doctor)
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with Ctrl-C told of in one line; Typer would leave without a word."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except KeyboardInterrupt as error:
+            raise typer.Exit(_explain(error)) from None
+
+    return run
+
+
+for _command in (
+    models.fit,
+    models.transform,
+    models.impute,
+    models.explain,
+    models.select,
+    models.sample,
+    data_commands.doctor,
+):
+    app.command()(_interruptible(_command))
 app.add_typer(data_commands.app, name="data")
 
 

@@ -21,8 +21,7 @@ def extrapolate(model: Model, sweep: Sweep, path: tuple[Any, Any, Any]) -> tuple
         return None
     step, change = _differences(vectors[0], vectors[1], vectors[2])
     square_step, square_change = float(step @ step), float(change @ change)
-    rows_move = any(state is not None for state in path[0].rows)
-    if rows_move:
+    if model.has_rows:
         (row_step, row_change), _ = sweep.zip_rows(_RowLengths(model), *[point.rows for point in path])
         square_step, square_change = square_step + row_step, square_change + row_change
     if not square_change > 0:
@@ -34,7 +33,7 @@ def extrapolate(model: Model, sweep: Sweep, path: tuple[Any, Any, Any]) -> tuple
     if not np.isfinite(jumped).all():
         return None
     rows = path[2].rows
-    if rows_move:
+    if model.has_rows:
         _, rows = sweep.zip_rows(_RowJump(model, length), *[point.rows for point in path])
     return model.from_vector(jumped, path[2].params), rows
 

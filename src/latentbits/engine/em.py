@@ -96,7 +96,7 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
     """One pass: evaluate the point, judge it, and find the next."""
     point = state.point
     ready = model.ready(point.params)
-    stats, rows = sweep.map(model.e_step, point.rows, ready)
+    stats, rows = sweep.map(model.e_step, point.rows, ready, keep_rows=model.has_rows)
     objective = float(model.objective(ready, stats))
     gain = objective - state.objective
     iteration = state.iteration + 1
@@ -153,7 +153,7 @@ def _again(sweep: Sweep, rows: Rows) -> Again:
     """Extra passes over the table at the same row state."""
 
     def again(fn: Any, *args: Any) -> Any:
-        return sweep.map(_StatsOnly(fn), rows, *args)[0]
+        return sweep.map(_StatsOnly(fn), rows, *args, keep_rows=False)[0]
 
     return again
 

@@ -28,8 +28,8 @@ class Sweep(Protocol):
 
     n_blocks: int
 
-    def map(self, fn: BlockFunction, rows: Rows, *args: Any) -> tuple[Any, Rows]:
-        """Any order: the sum of the statistics, and the new row states."""
+    def map(self, fn: BlockFunction, rows: Rows, *args: Any, keep_rows: bool = True) -> tuple[Any, Rows]:
+        """Any order: the sum of the statistics, and the new row states (the old ones unless ``keep_rows``)."""
 
     def fold(self, fn: BlockFunction, rows: Rows, carry: Any, *args: Any) -> tuple[Any, Rows]:
         """In block order: ``fn(block, row state, carry, *args) -> (carry, row state)``."""
@@ -54,10 +54,11 @@ class Model:
     """
 
     monotone: bool = True  # the objective never falls
+    has_rows: bool = False  # every row has unknowns of its own, kept from pass to pass
 
     def start_rows(self, block: Block, params: Params, seed: int) -> Any:
-        """Row state of a block at the start; None for families without row unknowns."""
-        return None
+        """Row state of a block at the start; families with ``has_rows`` define it."""
+        raise NotImplementedError
 
     def ready(self, params: Params) -> Any:
         """What the blocks need of the parameters, worked out once per pass: logarithms, sums over columns."""

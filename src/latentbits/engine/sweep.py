@@ -55,14 +55,14 @@ class LocalSweep:
                 self.pool = ThreadPoolExecutor(min(self.n_jobs, self.n_blocks), "latentbits")
             yield from _unordered(self.pool, call, self.n_blocks, 2 * self.n_jobs)
 
-    def map(self, fn: BlockFunction, rows: Rows, *args: Any) -> tuple[Any, Rows]:
+    def map(self, fn: BlockFunction, rows: Rows, *args: Any, keep_rows: bool = True) -> tuple[Any, Rows]:
         """Sum of the statistics, and the new row states."""
         tree = TreeSum(self.n_blocks)
         new_rows: Rows = [None] * self.n_blocks
         for b, (stats, state) in self._results(lambda b: fn(self.source.block(b), rows[b], *args)):
             tree.put(b, stats)
             new_rows[b] = state
-        return tree.total(), new_rows
+        return tree.total(), new_rows if keep_rows else rows
 
     def fold(self, fn: BlockFunction, rows: Rows, carry: Any, *args: Any) -> tuple[Any, Rows]:
         """Strictly in block order."""

@@ -36,6 +36,11 @@ def _call(fn: Callable[..., Any], *args: Any) -> Any:
         return fn(*args)
 
 
+def _first(fn: Callable[..., Any], *args: Any) -> Any:
+    """Run a block function on a worker and keep its statistics only."""
+    return _call(fn, *args)[0]
+
+
 def _item(pair: tuple[Any, Any], which: int) -> Any:
     """One half of a result."""
     return pair[which]
@@ -69,20 +74,21 @@ class DaskSweep:
         """Arguments as futures, sent once for all blocks."""
         return [self._submit(_same, arg) for arg in args]
 
-    def _halves(self, pairs: list[Any], rows_used: bool) -> tuple[Any, Rows]:
+    def _halves(self, pairs: list[Any]) -> tuple[Any, Rows]:
         """Sum of the statistics and futures of the row states."""
-        new_rows = [self._submit(_item, pair, 1) for pair in pairs] if rows_used else [None] * self.n_blocks
+        new_rows = [self._submit(_item, pair, 1) for pair in pairs]
         total = self._sum([self._submit(_item, pair, 0) for pair in pairs])
         self.passes += 1
-        if rows_used and self.passes % ANCHOR == 0:
+        if self.passes % ANCHOR == 0:
             new_rows = self.place_rows(self.fetch_rows(new_rows))
         return total, new_rows
 
-    def map(self, fn: BlockFunction, rows: Rows, *args: Any) -> tuple[Any, Rows]:
+    def map(self, fn: BlockFunction, rows: Rows, *args: Any, keep_rows: bool = True) -> tuple[Any, Rows]:
         """Sum of the statistics, and the new row states (they stay on the workers)."""
         shared = self._placed((fn, *args))
-        pairs = [self._submit(_call, shared[0], block, state, *shared[1:]) for block, state in zip(self.blocks, rows)]
-        return self._halves(pairs, rows_used=any(state is not None for state in rows))
+        run = _call if keep_rows else _first
+        results = [self._submit(run, shared[0], block, state, *shared[1:]) for block, state in zip(self.blocks, rows)]
+        return self._halves(results) if keep_rows else (self._sum(results), rows)
 
     def fold(self, fn: BlockFunction, rows: Rows, carry: Any, *args: Any) -> tuple[Any, Rows]:
         """Strictly in block order; the carry travels from worker to worker."""
@@ -99,7 +105,7 @@ class DaskSweep:
         """Row states alone."""
         placed = self._submit(_same, fn)
         pairs = [self._submit(_call, placed, *[r[b] for r in rows]) for b in range(self.n_blocks)]
-        return self._halves(pairs, rows_used=True)
+        return self._halves(pairs)
 
     def collect(self, fn: Callable[..., Any], *args: Any) -> list[Any]:
         """``fn(block, *args)`` of every block, in order."""

@@ -262,7 +262,7 @@ class BernoulliMixture(LatentBitsEstimator):
             ones = rows * self.components_
         else:
             sweep, ready = self._asked(X)
-            stats = sweep.map(self._model.e_step, [None] * sweep.n_blocks, ready)[0]
+            stats = sweep.map(self._model.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0]
             ones = stats.on.T
             rows = stats.mass[:, None] - (0.0 if stats.unseen is None else stats.unseen.T)
             rows = np.broadcast_to(rows, ones.shape)

@@ -151,7 +151,7 @@ CONTAINERS: dict[str, Container] = {
     "numpy float": lambda table, folder: table,
     "numpy fortran": lambda table, folder: np.asfortranarray(table),
     "list": lambda table, folder: [[None if v != v else int(v) for v in row] for row in table],
-    "object array": lambda table, folder: np.where(np.isnan(table), None, table).astype(object),
+    "object array": lambda table, folder: np.array([[None if v != v else v for v in row] for row in table], object),
     "masked integers": lambda table, folder: _integers(table),
     **{f"sparse matrix {form}": _sparse(form, False) for form in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")},
     **{f"sparse array {form}": _sparse(form, True) for form in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")},

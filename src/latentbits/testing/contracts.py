@@ -27,6 +27,7 @@ class Family:
     name: str
     make: Callable[..., Any]
     close: float = 1e-9  # how far answers may differ where only the order of sums differs
+    seeded_at_rows: bool = False  # starts depend on the order and number of rows
 
     def table(self, n_rows: int = 120, n_columns: int = 11, unknown: float = 0.15, seed: int = 0) -> np.ndarray:
         """A table that the family can fit."""
@@ -88,7 +89,9 @@ def threads_do_not_matter(family: Family, folder: Path) -> None:
 
 
 def rows_may_be_permuted(family: Family, folder: Path) -> None:
-    """The order of rows does not matter."""
+    """The order of rows does not matter, unless starts are seeded at rows."""
+    if family.seeded_at_rows:
+        return
     table = family.table()
     order = np.random.default_rng(0).permutation(len(table))
     first, second = family.fit(table, max_iter=40), family.fit(table[order], max_iter=40)
@@ -97,7 +100,9 @@ def rows_may_be_permuted(family: Family, folder: Path) -> None:
 
 
 def weights_are_repeats(family: Family, folder: Path) -> None:
-    """A whole weight is the row as often; a weight of zero is no row."""
+    """A whole weight is the row as often; a weight of zero is no row.  (Seeds at rows: in distribution only.)"""
+    if family.seeded_at_rows:
+        return
     table = family.table()
     weights = np.random.default_rng(1).integers(0, 4, len(table))
     weighted = family.fit(table, sample_weight=weights, max_iter=40)

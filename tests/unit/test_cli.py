@@ -1,0 +1,194 @@
+"""The commands as a user types them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import latentbits
+from latentbits.cli.main import main
+from latentbits.datasets.embedded import path_of
+
+VOTES = str(path_of("votes"))
+
+
+def run(capsys, *arguments, code=0):
+    """Run a command in this process; returns what it printed."""
+    try:
+        main([str(argument) for argument in arguments])
+        found = 0
+    except SystemExit as stop:
+        found = stop.code or 0
+    out, err = capsys.readouterr()
+    assert found == code, f"exit code {found}, expected {code}: {out}{err}"
+    assert "Traceback" not in err
+    return out, err
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("cli") / "votes.latentbits"
+    table = latentbits.data.read_table(VOTES, label_columns=["party"]).reader
+    with pytest.warns(latentbits.errors.TableWarning):
+        latentbits.BernoulliMixture(3, random_state=0).fit(table).save(path)
+    return path
+
+
+def test_fit(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out, err = run(capsys, "fit", VOTES, "--label", "party", "-k", 3)
+    assert "physician_fee_freeze" in out and "of 5 starts" in out and "model: house_votes_84.latentbits" in out
+    assert "warning: BernoulliMixture: 1 row without any known cell" in err
+    assert os.listdir(tmp_path) == ["house_votes_84.latentbits"]
+    assert latentbits.load("house_votes_84.latentbits").n_components == 3
+
+
+def test_transform(capsys, model):
+    rows = rows_of(run(capsys, "transform", model, VOTES, "--label", "party")[0])
+    assert len(rows) == 435 and list(rows[0]) == ["party", *[f"bernoullimixture{k}" for k in range(3)]]
+    assert sum(float(rows[0][f"bernoullimixture{k}"]) for k in range(3)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("how", ["probability", "mode", "sample"])
+def test_impute(capsys, model, how):
+    rows = rows_of(run(capsys, "impute", model, VOTES, "--label", "party", "--how", how)[0])
+    assert len(rows) == 435 and all(value != "" for row in rows for value in row.values())
+    assert rows[0]["handicapped_infants"] == "0" and rows[0]["party"] == "republican"
+    if how != "probability":
+        assert {row["immigration"] for row in rows} == {"0", "1"}
+
+
+def test_explain(capsys, model):
+    cells = ["--cell", "0:immigration", "--cell", "10:1"]
+    rows = rows_of(run(capsys, "explain", model, VOTES, "--label", "party", *cells)[0])
+    assert [(row["row"], row["column"]) for row in rows] == [("0", "immigration"), ("10", "water_project_cost_sharing")]
+    assert sum(float(rows[0][f"share_bernoullimixture{k}"]) for k in range(3)) == pytest.approx(1)
+    rows = rows_of(run(capsys, "explain", model, VOTES, "--label", "party", "--unknown")[0])
+    assert len(rows) == 392 and all(row["value"] == "" for row in rows)
+    rows = rows_of(run(capsys, "explain", model, VOTES, "--label", "party", "--surprising", 5)[0])
+    surprises = [float(row["surprise"]) for row in rows]
+    assert len(rows) == 5 and surprises == sorted(surprises, reverse=True) and surprises[-1] > 2
+
+
+def test_select_and_sample(capsys, model, tmp_path):
+    best = tmp_path / "best.latentbits"
+    out, err = run(capsys, "select", VOTES, "--label", "party", "--max", 3, "--save", best)
+    assert [row["n_components"] for row in rows_of(out)] == ["1", "2", "3"] and "by bic: 3" in err
+    assert latentbits.load(best).n_components == 3
+    rows = rows_of(run(capsys, "sample", model, "-n", 4)[0])
+    assert len(rows) == 4 and {value for row in rows for value in row.values()} <= {"0", "1"}
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.tsv", "out.csv.gz", "out.parquet"])
+def test_output_files(capsys, model, tmp_path, name):
+    target = tmp_path / "new" / name
+    run(capsys, "impute", model, VOTES, "--label", "party", "--how", "mode", "-o", target)
+    table = latentbits.data.read_table(target, label_columns=["party"])
+    assert table.shape == (435, 16) and table.labels["party"][0] == "republican"
+    assert os.listdir(target.parent) == [name]
+
+
+def test_ids_delimiters_and_words(capsys, tmp_path):
+    path = tmp_path / "survey.csv"
+    path.write_text("who;smokes;runs;ill\nann;yes;no;NA\nbob;NO;Yes;true\neve;;present;absent\n")
+    out, _ = run(capsys, "data", "describe", path, "--id", "who")
+    assert "3 rows x 3 columns" in out and "unknown: 2" in out and "row names: ann ... eve" in out
+    out, _ = run(capsys, "fit", path, "--id", "who", "-k", 1, "-o", tmp_path / "m")
+    rows = rows_of(run(capsys, "transform", tmp_path / "m", path, "--id", "who")[0])
+    assert [row["id"] for row in rows] == ["ann", "bob", "eve"]
+
+
+def test_standard_input(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,0\n0,1\n1,1\n")))
+    out, _ = run(capsys, "data", "describe", "-")
+    assert "3 rows x 2 columns" in out
+
+
+def test_baskets_and_triples(capsys, tmp_path):
+    (tmp_path / "shop.dat").write_text("bread milk\n\nmilk eggs milk\n")
+    assert "3 rows x 3 columns\nones: 4" in run(capsys, "data", "describe", tmp_path / "shop.dat")[0]
+    (tmp_path / "long.csv").write_text("doc,word,value\nd1,cat,1\nd1,dog,0\nd2,dog,?\n")
+    out, _ = run(capsys, "data", "describe", tmp_path / "long.csv", "--format", "triples")
+    assert "2 rows x 2 columns" in out and "unknown: 1" in out
+
+
+def test_data_commands(capsys, monkeypatch, tmp_path):
+    out, _ = run(capsys, "data", "list")
+    assert "votes" in out and "debd/nltcs" in out
+    assert run(capsys, "data", "fetch", "votes")[0].strip() == VOTES
+    monkeypatch.delenv("LATENTBITS_DATA", raising=False)
+    assert "LATENTBITS_DATA" in run(capsys, "data", "fetch", "retail", code=2)[1]
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "carcinoma.csv").write_text("not it")
+    monkeypatch.setenv("LATENTBITS_DATA", str(tmp_path))
+    assert "SHA-256" in run(capsys, "data", "fetch", "carcinoma", code=2)[1]
+
+
+def test_doctor_and_version(capsys):
+    assert "kernels: compile and run" in run(capsys, "doctor")[0]
+    assert run(capsys, "--version")[0].startswith("latentbits ")
+
+
+def test_messages_and_codes(capsys, model, tmp_path):
+    assert "no file" in run(capsys, "fit", tmp_path / "nothing.csv", code=2)[1]
+    assert "'party'" in run(capsys, "fit", VOTES, "-o", tmp_path / "m", code=2)[1]
+    assert (
+        "no model 'magic'"
+        in run(capsys, "fit", VOTES, "--label", "party", "-m", "magic", "-o", tmp_path / "m", code=2)[1]
+    )
+    assert "n_components" in run(capsys, "fit", VOTES, "--label", "party", "-k", 0, "-o", tmp_path / "m", code=2)[1]
+    assert "no checkpoint" in run(capsys, "fit", VOTES, "--label", "party", "--resume", "-o", tmp_path / "m", code=2)[1]
+    assert "no column 'age'" in run(capsys, "fit", VOTES, "--label", "age", code=2)[1]
+    assert (
+        "one of .csv" in run(capsys, "impute", model, VOTES, "--label", "party", "-o", tmp_path / "x.xlsx", code=2)[1]
+    )
+    assert "how must be" in run(capsys, "impute", model, VOTES, "--label", "party", "--how", "magic", code=2)[1]
+    assert "no column 'zip'" in run(capsys, "explain", model, VOTES, "--label", "party", "--cell", "0:zip", code=2)[1]
+    assert "no row 'me'" in run(capsys, "explain", model, VOTES, "--label", "party", "--cell", "me:0", code=2)[1]
+    assert "ROW:COLUMN" in run(capsys, "explain", model, VOTES, "--label", "party", "--cell", "x", code=2)[1]
+    assert "not written by latentbits" in run(capsys, "transform", VOTES, VOTES, code=2)[1]
+    assert run(capsys, "fit", code=2)[1]
+    assert os.listdir(tmp_path) == []
+
+
+def test_unwritable_output(capsys, model, tmp_path):
+    (tmp_path / "file").write_text("x")
+    out, err = run(capsys, "sample", model, "-o", tmp_path / "file" / "out.csv", code=2)
+    assert "cannot be written" in err and out == ""
+
+
+def test_unexpected_errors_are_one_line(capsys, monkeypatch, model):
+    def broken(path):
+        raise RuntimeError("the unexpected")
+
+    monkeypatch.setattr("latentbits.persist.load", broken)
+    monkeypatch.setattr(latentbits, "load", broken)
+    assert "--debug" in run(capsys, "sample", model, code=1)[1]
+    with pytest.raises(RuntimeError):
+        main(["--debug", "sample", str(model)])
+
+
+def test_data_text_is_never_markup(capsys, tmp_path):
+    path = tmp_path / "t.csv"
+    np.savetxt(path, np.eye(4, dtype=int), fmt="%d", delimiter=",", header="[red]a,[/b],c,d", comments="")
+    out, _ = run(capsys, "fit", path, "-k", 1, "-o", tmp_path / "m")
+    assert "[red]a" in out and "[/b]" in out
+
+
+def test_help_is_quick_and_numba_waits():
+    code = (
+        "import sys, latentbits.cli.main; "
+        "heavy = {'numba', 'sklearn', 'pandas', 'scipy', 'numpy', 'dask', 'matplotlib'} & set(sys.modules); "
+        "assert not heavy, heavy; import latentbits; latentbits.BernoulliMixture; assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
