@@ -87,9 +87,8 @@ def test_a_killed_worker_does_not_change_the_result(client, tmp_path):
 
 def test_row_state_stays_on_the_workers_and_survives_a_loss(client):
     """A family with row unknowns: states are futures, and the chain of their recipes outlives a worker."""
-    from distributed import Future
-
     import dask.array as da
+    from distributed import Future
 
     from latentbits.data.source import open_source
     from latentbits.engine.em import EMOptions, Point, State, em

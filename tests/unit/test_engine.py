@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -110,7 +111,7 @@ def test_em_climbs_to_the_same_top(table, accelerate):
     steps = list(em(Coin(), sweep, State(start(sweep)), EMOptions(tol=1e-10, accelerate=accelerate, strict=True)))
     assert steps[-1].settled
     accepted = [step.objective for step in steps if step.kind != "rejected"]
-    assert all(b >= a for a, b in zip(accepted, accepted[1:]))
+    assert all(b >= a for a, b in itertools.pairwise(accepted))
     assert steps[-1].point.params.heads == pytest.approx([0.2, 0.7], abs=0.1)
     assert {step.kind for step in steps} == ({"em", "jump"} if accelerate else {"em"})
 

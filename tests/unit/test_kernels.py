@@ -8,6 +8,7 @@ import pytest
 from latentbits.data import kernels as data_kernels
 from latentbits.data.source import open_source
 from latentbits.engine import kernels as engine_kernels
+from latentbits.mixture import kernels as mixture_kernels
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -21,7 +22,7 @@ def test_products(compiled):
         (data_kernels.add_t_dot, left, (17, 5), dense.T @ left),
     ):
         out = np.zeros(shape)
-        (kernel if compiled else kernel.py_func)(indptr, indices, argument, out)
+        (kernel if compiled else kernel.py_func)(indptr, indices, argument.ravel(), 5, out.reshape(-1))
         np.testing.assert_allclose(out, wanted, atol=1e-13)
 
 
@@ -38,6 +39,61 @@ def test_softmax(compiled):
     np.testing.assert_allclose(sums, logsumexp(log_joint, axis=1), rtol=1e-14)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_reading(compiled):
+    rng = np.random.default_rng(0)
+    codes = rng.choice(np.array([0, 0, 0, 1, 2], np.uint8), (20, 9))
+    codes[3] = 0
+    for code in (1, 2):
+        indptr = np.empty(21, np.int64)
+        kernel = data_kernels.list_marks
+        indices = (kernel if compiled else kernel.py_func)(codes, code, indptr)
+        rows, columns = np.nonzero(codes == code)
+        assert indices.tolist() == columns.tolist()
+        assert np.diff(indptr).tolist() == np.bincount(rows, minlength=20).tolist()
+    kernel = data_kernels.codes_of_floats
+    table, out = np.where(codes == 2, np.nan, codes.astype(float)), np.empty_like(codes)
+    assert (kernel if compiled else kernel.py_func)(table, out) == 0 and (out == codes).all()
+    table[0, :3] = [2.0, -1.0, np.inf]
+    assert (kernel if compiled else kernel.py_func)(table, out) == 3
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("spread", [0.5, 30.0])
+def test_mixture_walk(compiled, spread):
+    """One walk over the lists equals scores, softmax and sums taken one after the other."""
+    from scipy.special import logsumexp, softmax
+
+    rng = np.random.default_rng(0)
+    dense = (rng.random((50, 30)) < 0.2).astype(float)
+    indptr, indices = open_source(dense).block(0).ones.lists()
+    base, slope, weights = rng.normal(size=8), spread * rng.normal(size=(30, 8)), rng.integers(0, 3, 50).astype(float)
+    mass, on = np.zeros(8), np.zeros(30 * 8)
+    kernel = mixture_kernels.e_step_lists
+    with np.errstate(over="ignore"):  # counters wrap in plain Python, not in compiled code
+        value = (kernel if compiled else kernel.py_func)(indptr, indices, weights, base, slope.ravel(), mass, on)
+    log_joint = dense @ slope + base
+    shares = softmax(log_joint, axis=1) * weights[:, None]
+    assert value == pytest.approx((logsumexp(log_joint, axis=1) * weights).sum(), rel=1e-12)
+    np.testing.assert_allclose(mass, shares.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(on.reshape(30, 8), dense.T @ shares, atol=1e-12)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_equal_rows(compiled):
+    rows = np.random.default_rng(0).random((5, 30)) < 0.2
+    pick = np.array([0, 1, 2, 1, 0, 4, 3, 4])
+    indptr, indices = open_source(rows[pick].astype(float)).block(0).ones.lists()
+    hashes = np.zeros(8, np.uint64)
+    mix, same = data_kernels.hash_lists, data_kernels.same_lists
+    with np.errstate(over="ignore"):  # the product wraps on purpose
+        (mix if compiled else mix.py_func)(indptr, indices, 1, hashes)
+    assert [[a == b for b in hashes] for a in hashes] == [[a == b for b in pick] for a in pick]
+    check = same if compiled else same.py_func
+    assert check(indptr, indices, np.array([0, 1, 2, 1, 0, 5, 6, 5]))
+    assert not check(indptr, indices, np.array([0, 1, 2, 1, 1, 5, 6, 5]))
+
+
 def test_one_signature_per_kernel(tmp_path):
     from latentbits import BernoulliMixture
     from latentbits.testing import CONTAINERS
@@ -46,7 +102,7 @@ def test_one_signature_per_kernel(tmp_path):
     table[0, 0] = np.nan
     for name in ("numpy float", "sparse matrix csc", "csv", "memmap"):
         BernoulliMixture(2, n_init=1, random_state=0).fit(CONTAINERS[name](table, tmp_path))
-    for module in (data_kernels, engine_kernels):
+    for module in (data_kernels, engine_kernels, mixture_kernels):
         for kernel in vars(module).values():
             if hasattr(kernel, "signatures"):
                 assert len(kernel.signatures) <= 1, (kernel, kernel.signatures)

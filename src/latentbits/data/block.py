@@ -76,7 +76,7 @@ class ListMarks:
         from .kernels import add_dot
 
         out = np.zeros((self.n_rows, matrix.shape[1]))
-        add_dot(self.indptr, self.indices, np.ascontiguousarray(matrix), out)
+        add_dot(self.indptr, self.indices, np.ascontiguousarray(matrix).ravel(), matrix.shape[1], out.ravel())
         return out
 
     def t_dot(self, matrix: Float) -> Float:
@@ -84,7 +84,7 @@ class ListMarks:
         from .kernels import add_t_dot
 
         out = np.zeros((self.n_columns, matrix.shape[1]))
-        add_t_dot(self.indptr, self.indices, np.ascontiguousarray(matrix), out)
+        add_t_dot(self.indptr, self.indices, np.ascontiguousarray(matrix).ravel(), matrix.shape[1], out.ravel())
         return out
 
     def lists(self) -> tuple[Pointer, Index]:
@@ -163,12 +163,18 @@ def _pointer(counts: NDArray[np.int64]) -> Pointer:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
-def _marks_of_tile(cells: NDArray[np.bool_]) -> Marks:
-    """Marks of a boolean table in the layout that its density asks for."""
-    if np.count_nonzero(cells) > DENSE_FROM * cells.size:
-        return TileMarks(np.ascontiguousarray(cells).view(np.uint8))
-    rows, columns = np.nonzero(cells)
-    return ListMarks(_pointer(np.bincount(rows, minlength=len(cells))), columns.astype(np.int32), cells.shape[1])
+def _marks_of_codes(codes: Codes, code: int) -> Marks | None:
+    """Where ``codes`` equal ``code``, in the layout that the density of these cells asks for; None: nowhere."""
+    cells = codes == code
+    n_marked = np.count_nonzero(cells)
+    if n_marked == 0:
+        return None
+    if n_marked > DENSE_FROM * cells.size:
+        return TileMarks(cells.view(np.uint8))
+    from .kernels import list_marks
+
+    indptr = np.empty(len(codes) + 1, np.int64)
+    return ListMarks(indptr, list_marks(np.ascontiguousarray(codes), code, indptr), codes.shape[1])
 
 
 def _marks_of_lists(indptr: Pointer, indices: Index, n_columns: int) -> Marks:
@@ -291,13 +297,10 @@ def _contains(marks: Marks, rows: NDArray[np.int64], columns: NDArray[np.int64])
 
 def block_of_codes(start: int, codes: Codes, weights: Float | None = None, merge: bool = False) -> Block:
     """Block of cells given as 0, 1 and 2 for unknown."""
-    unknown = codes == UNKNOWN
-    block = Block(
-        start,
-        _marks_of_tile(codes == ONE),
-        _marks_of_tile(unknown) if unknown.any() else None,
-        weights,
-    )
+    ones = _marks_of_codes(codes, ONE)
+    if ones is None:
+        ones = ListMarks(np.zeros(len(codes) + 1, np.int64), np.empty(0, np.int32), codes.shape[1])
+    block = Block(start, ones, _marks_of_codes(codes, UNKNOWN), weights)
     return merged(block) if merge else block
 
 
@@ -314,38 +317,37 @@ def block_of_lists(start: int, lists: Lists, weights: Float | None = None, merge
     return merged(block) if merge else block
 
 
-def _row_keys(marks: Marks, n: int) -> list[bytes]:
-    """The first ``n`` rows of the marks as comparable bytes."""
-    if isinstance(marks, TileMarks):
-        packed = np.packbits(marks.cells[:n], axis=1)
-        return [row.tobytes() for row in packed]
-    indptr, indices = marks.lists()
-    return [indices[indptr[i] : indptr[i + 1]].tobytes() for i in range(n)]
-
-
-def _distinct(block: Block, n: int) -> NDArray[np.int64]:
-    """For each of the first ``n`` rows the rank, by first occurrence, of its content."""
-    keys: list[tuple[bytes, bytes]] = list(
-        zip(
-            _row_keys(block.ones, n),
-            _row_keys(block.unknown, n) if block.unknown is not None else [b""] * n,
-        )
-    )
-    rank: dict[tuple[bytes, bytes], int] = {}
-    return np.array([rank.setdefault(key, len(rank)) for key in keys], np.int64)
-
-
 def merged(block: Block) -> Block:
     """The block with equal rows merged into weights, if that pays; else the block itself."""
-    probe = min(block.n_rows, 512)
-    if probe < 2 or _distinct(block, probe).max() + 1 > 0.95 * probe:
+    probe = block.take(np.arange(min(block.n_rows, 512)))
+    if probe.n_rows < 2 or len(np.unique(_row_hashes(probe))) > 0.95 * probe.n_rows:
         return block
-    origin = _distinct(block, block.n_rows)
-    n_distinct = int(origin.max()) + 1
-    if n_distinct > MERGE_BELOW * block.n_rows:
+    _, first, origin = np.unique(_row_hashes(block), return_index=True, return_inverse=True)
+    if len(first) > MERGE_BELOW * block.n_rows or not _same_rows(block, first[origin]):
         return block
-    first = np.full(n_distinct, block.n_rows, np.int64)
-    np.minimum.at(first, origin, np.arange(block.n_rows))
-    kept = block.take(first)
-    weights: Float = np.bincount(origin, weights=block.row_weights(), minlength=n_distinct).astype(np.float64)
+    # Distinct rows in the order in which they first occur.
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(first), np.int64)
+    rank[order] = np.arange(len(first))
+    origin = rank[origin]
+    kept = block.take(first[order])
+    weights: Float = np.bincount(origin, weights=block.row_weights(), minlength=len(first)).astype(np.float64)
     return Block(block.start, kept.ones, kept.unknown, weights, origin)
+
+
+def _row_hashes(block: Block) -> NDArray[np.uint64]:
+    """A number per row that is equal for equal rows."""
+    from .kernels import hash_lists
+
+    hashes = np.zeros(block.n_rows, np.uint64)
+    for salt, marks in enumerate((block.ones, block.unknown)):
+        if marks is not None:
+            hash_lists(*marks.lists(), salt + 1, hashes)
+    return hashes
+
+
+def _same_rows(block: Block, other: NDArray[np.int64]) -> bool:
+    """Whether every row is equal to the given other one; hashes alone could collide."""
+    from .kernels import same_lists
+
+    return all(bool(same_lists(*marks.lists(), other)) for marks in (block.ones, block.unknown) if marks is not None)

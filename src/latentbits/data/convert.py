@@ -30,6 +30,8 @@ def codes_of_array(
     if values.dtype == np.bool_:
         codes = np.ascontiguousarray(values).view(np.uint8)
         return codes if mask is None else np.where(mask, np.uint8(UNKNOWN), codes)
+    if values.dtype == np.float64 and binarize is None and mask is None and values.size > 4096:
+        return _codes_of_floats(values, start, bad)
     if values.dtype.kind in "iuf":
         numbers = values
     elif values.dtype.kind == "c":
@@ -37,6 +39,16 @@ def codes_of_array(
     else:
         numbers = _numbers_of_objects(values, start, bad, mask)
     return _codes_of_numbers(numbers, start, bad, binarize, mask)
+
+
+def _codes_of_floats(values: NDArray[np.float64], start: int, bad: BadCells) -> Codes:
+    """The common case in one walk over the cells; the slow way only if there is something to complain about."""
+    from .kernels import codes_of_floats
+
+    codes = np.empty(values.shape, np.uint8)
+    if codes_of_floats(np.ascontiguousarray(values), codes):
+        return _codes_of_numbers(values, start, bad, None, None)
+    return codes
 
 
 def _codes_of_numbers(

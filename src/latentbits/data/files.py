@@ -138,6 +138,9 @@ def _read_arrays(path: Path, kind: str, binarize: float | None) -> Reader:
     """Reader of an array file."""
     try:
         if kind == "npy":
+            with open(path, "rb") as file:
+                if file.read(6) != b"\x93NUMPY":
+                    raise FileError(f"{path} is not a .npy file.")
             return _two_dimensional(path, np.load(path, mmap_mode="r", allow_pickle=False), binarize)
         if kind == "mtx":
             from scipy.io import mmread
@@ -160,7 +163,9 @@ def _two_dimensional(path: Path, values: Any, binarize: float | None, names: Any
 
 def _read_npz(path: Path, binarize: float | None) -> Reader:
     """Reader of an ``.npz``: a sparse table in its usual parts, or one dense array."""
-    with np.load(path, allow_pickle=False) as parts:
+    if not zipfile.is_zipfile(path):
+        raise FileError(f"{path} is not an .npz archive.")
+    with open(path, "rb") as file, np.load(file, allow_pickle=False) as parts:
         names = set(parts.files)
         if {"data", "indices", "indptr", "shape"} <= names:
             shape = (int(parts["shape"][0]), int(parts["shape"][1]))

@@ -128,7 +128,15 @@ def _polars_column(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]
             return column.to_numpy(), None
         filled = column.fill_null(False if str(column.dtype) == "Boolean" else 0)
         return filled.to_numpy(), column.is_null().to_numpy()
-    return np.array(column.to_list(), dtype=object), None
+    return _objects(column.to_list()), None
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    """Values as an array of objects, also if they are sequences themselves."""
+    out = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        out[i] = value
+    return out
 
 
 class ArrowReader:
@@ -162,7 +170,7 @@ def _arrow_column(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
         if null is not None:
             column = column.fill_null(pa.scalar(0, pa.int8()).cast(kind))
         return np.asarray(column), null
-    return np.array(column.to_pylist(), dtype=object), None
+    return _objects(column.to_pylist()), None
 
 
 def reader_of(X: Any, binarize: float | None) -> Reader:

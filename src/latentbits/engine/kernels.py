@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-# exp(-45) is below the rounding error of the largest term of a sum.
-NEGLIGIBLE = -45.0
+# exp(-37) is below half a unit in the last place of the largest term of a sum.
+NEGLIGIBLE = -37.0
 
 
 @njit(cache=True, nogil=True)
@@ -18,8 +18,7 @@ def softmax_rows(log_joint, log_sums):
     for i in range(log_joint.shape[0]):
         top = log_joint[i, 0]
         for k in range(1, n_components):
-            if log_joint[i, k] > top:
-                top = log_joint[i, k]
+            top = max(top, log_joint[i, k])
         total = 0.0
         for k in range(n_components):
             below = log_joint[i, k] - top

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -44,25 +45,41 @@ class LocalSweep:
         self.n_blocks = source.n_blocks
         self.pool: ThreadPoolExecutor | None = None
 
-    def _results(self, call: Callable[[int], Any]) -> Iterator[tuple[int, Any]]:
-        """``call(b)`` for every block number, in any order."""
+    def _each(self, call: Callable[[int], Any], take: Callable[[int, Any], None]) -> None:
+        """``take(b, call(b))`` for every block number, in any order, one ``take`` at a time."""
         with one_blas_thread():
-            if self.n_jobs == 1 or self.n_blocks == 1:
-                for b in range(self.n_blocks):
-                    yield b, call(b)
+            helpers = min(self.n_jobs, self.n_blocks) - 1
+            numbers = iter(range(self.n_blocks))
+            if helpers == 0:
+                for b in numbers:
+                    take(b, call(b))
                 return
             if self.pool is None:  # kept for all passes; its threads end with the sweep
-                self.pool = ThreadPoolExecutor(min(self.n_jobs, self.n_blocks), "latentbits")
-            yield from _unordered(self.pool, call, self.n_blocks, 2 * self.n_jobs)
+                self.pool = ThreadPoolExecutor(helpers, "latentbits")
+            work = _Work(numbers, call, take)
+            others = [self.pool.submit(work.run) for _ in range(helpers)]
+            work.run()
+            for other in others:
+                other.result()
+            if work.failure is not None:
+                raise work.failure
+
+    def _halves(self, call: Callable[[int], tuple[Any, Any]]) -> tuple[Any, Rows]:
+        """Sum of the first halves of the results, and the list of the second."""
+        tree = TreeSum(self.n_blocks)
+        rows: Rows = [None] * self.n_blocks
+
+        def take(b: int, result: tuple[Any, Any]) -> None:
+            tree.put(b, result[0])
+            rows[b] = result[1]
+
+        self._each(call, take)
+        return tree.total(), rows
 
     def map(self, fn: BlockFunction, rows: Rows, *args: Any, keep_rows: bool = True) -> tuple[Any, Rows]:
         """Sum of the statistics, and the new row states."""
-        tree = TreeSum(self.n_blocks)
-        new_rows: Rows = [None] * self.n_blocks
-        for b, (stats, state) in self._results(lambda b: fn(self.source.block(b), rows[b], *args)):
-            tree.put(b, stats)
-            new_rows[b] = state
-        return tree.total(), new_rows if keep_rows else rows
+        total, new_rows = self._halves(lambda b: fn(self.source.block(b), rows[b], *args))
+        return total, new_rows if keep_rows else rows
 
     def fold(self, fn: BlockFunction, rows: Rows, carry: Any, *args: Any) -> tuple[Any, Rows]:
         """Strictly in block order."""
@@ -75,18 +92,12 @@ class LocalSweep:
 
     def zip_rows(self, fn: Callable[..., tuple[Any, Any]], *rows: Rows) -> tuple[Any, Rows]:
         """Row states alone."""
-        tree = TreeSum(self.n_blocks)
-        new_rows: Rows = [None] * self.n_blocks
-        for b, (stats, state) in self._results(lambda b: fn(*[r[b] for r in rows])):
-            tree.put(b, stats)
-            new_rows[b] = state
-        return tree.total(), new_rows
+        return self._halves(lambda b: fn(*[r[b] for r in rows]))
 
     def collect(self, fn: Callable[..., Any], *args: Any) -> list[Any]:
         """``fn(block, *args)`` of every block, in order."""
         out: list[Any] = [None] * self.n_blocks
-        for b, value in self._results(lambda b: fn(self.source.block(b), *args)):
-            out[b] = value
+        self._each(lambda b: fn(self.source.block(b), *args), out.__setitem__)
         return out
 
     def fetch_rows(self, rows: Rows) -> Rows:
@@ -98,24 +109,27 @@ class LocalSweep:
         return rows
 
 
-def _unordered(pool: ThreadPoolExecutor, call: Callable[[int], Any], n: int, window: int) -> Iterator[tuple[int, Any]]:
-    """Results as they come, with at most ``window`` calls under way, so that blocks do not pile up."""
-    numbers = iter(range(n))
-    under_way: dict[Future[Any], int] = {}
-    try:
-        while True:
-            for b in numbers:
-                under_way[pool.submit(call, b)] = b
-                if len(under_way) >= window:
-                    break
-            if not under_way:
+class _Work:
+    """Block numbers shared by threads; each thread takes the next until none is left or one has failed."""
+
+    def __init__(self, numbers: Iterator[int], call: Callable[[int], Any], take: Callable[[int, Any], None]) -> None:
+        self.numbers, self.call, self.take = numbers, call, take
+        self.lock = Lock()
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        """Work until there is nothing left."""
+        while self.failure is None:
+            with self.lock:
+                b = next(self.numbers, None)
+            if b is None:
                 return
-            done, _ = wait(under_way, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield under_way.pop(future), future.result()
-    finally:
-        for future in under_way:
-            future.cancel()
+            try:
+                value = self.call(b)
+                with self.lock:
+                    self.take(b, value)
+            except BaseException as error:
+                self.failure = error
 
 
 def sweep_of(source: Source, n_jobs: int = 1) -> Any:

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.block import ONE, UNKNOWN, Block, Float
+from ..data.block import ONE, UNKNOWN, Block, Float, ListMarks
 from ..engine.protocols import Again, Model
 from ..engine.stats import Lowest
 
@@ -103,6 +103,8 @@ class MixtureModel(Model):
 
     def e_step(self, block: Block, rows: None, ready: Ready) -> tuple[MixtureStats, None]:
         """Responsibilities of a block and their sums."""
+        if block.unknown is None and isinstance(block.ones, ListMarks):
+            return self._e_step_lists(block, ready), None
         from ..engine.kernels import responsibilities
 
         shares, log_sums = responsibilities(self.log_joint(block, ready))
@@ -116,6 +118,17 @@ class MixtureModel(Model):
             log_likelihood=float(log_sums.sum()),
         )
         return stats, None
+
+    def _e_step_lists(self, block: Block, ready: Ready) -> MixtureStats:
+        """The same for index lists without unknown cells, in one walk."""
+        from .kernels import e_step_lists
+
+        indptr, indices = block.ones.lists()
+        mass, on = np.zeros(self.n_components), np.zeros_like(ready.slope)
+        value = e_step_lists(
+            indptr, indices, block.row_weights(), ready.base, ready.slope.ravel(), mass, on.reshape(-1)
+        )
+        return MixtureStats(mass, on, None, value)
 
     def objective(self, ready: Ready, stats: MixtureStats) -> float:
         """Log-likelihood plus log prior (up to a constant); log B = slope + log_off."""

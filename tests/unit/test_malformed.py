@@ -1,0 +1,336 @@
+"""Bad input of five hundred kinds: each ends in a typed error or a documented warning, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import latentbits
+from latentbits import BernoulliMixture
+from latentbits.cli.main import main
+from latentbits.errors import InputError, LatentBitsError, LatentBitsWarning
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
+GOOD = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 1], [1, 1, 0, 0]], float)
+NUMBERS = [2, -1, 0.5, np.inf, -np.inf, 37, 1e300, -0.001, 255, 1.0000001, 3, 100]
+OBJECTS = ["x", "maybe", b"1", object(), 1j, datetime.date(2020, 1, 1), [1], {"a": 1}, "0", "y", "", ()]
+
+
+def with_value(value, place=(2, 1)):
+    """The good table with one bad cell, as objects."""
+    table = GOOD.astype(object)
+    table[place] = value
+    return table
+
+
+def bad_cells():
+    """Containers × values."""
+    for value in NUMBERS:
+        table = with_value(value).astype(float)
+        yield f"array {value}", table
+        yield f"fortran array {value}", np.asfortranarray(table)
+        yield f"list {value}", table.tolist()
+        yield f"masked {value}", np.ma.MaskedArray(table, mask=np.zeros(table.shape, bool))
+        for form in ("csr", "csc", "coo", "lil", "dok"):
+            yield f"{form} {value}", sp.coo_array(table).asformat(form)
+        yield f"pandas {value}", pd.DataFrame(table, columns=list("abcd"))
+        yield f"pandas nullable {value}", pd.DataFrame(table).convert_dtypes()
+        yield f"polars {value}", pl.DataFrame(table)
+        yield f"arrow {value}", pa.table({str(j): table[:, j] for j in range(4)})
+        if float(value).is_integer() and abs(value) < 100:
+            yield f"integers {value}", table.astype(np.int64)
+    for i, value in enumerate(OBJECTS):
+        yield f"objects {i}", with_value(value)
+        if not isinstance(value, (list, dict, tuple)):
+            yield f"list of objects {i}", with_value(value).tolist()
+            yield f"pandas objects {i}", pd.DataFrame(with_value(value))
+        if isinstance(value, str):
+            yield f"polars text {i}", pl.DataFrame({"a": ["0", value], "b": [0, 1]})
+            yield f"arrow text {i}", pa.table({"a": ["0", value], "b": [0, 1]})
+            yield f"pandas category {i}", pd.DataFrame({"a": pd.Categorical(["0", value]), "b": [0, 1]})
+    yield "text array", np.array([["a", "b"], ["c", "d"]])
+    yield "bytes array", np.array([[b"a", b"b"]])
+    yield "complex", GOOD.astype(complex)
+    yield "complex sparse", sp.csr_array(GOOD.astype(complex))
+    yield "dates", np.array([["2020-01-01", "2020-01-02"]], dtype="datetime64[D]")
+    yield "pandas dates", pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2021-01-01"]), "b": [0, 1]})
+    yield "structured", np.zeros((3,), dtype=[("a", int)])
+    yield "arrow lists", pa.table({"a": [[1], [0]], "b": [0, 1]})
+    yield "polars dates", pl.DataFrame({"a": [datetime.date(2020, 1, 1)], "b": [1]})
+
+
+def bad_shapes():
+    yield "one dimension", np.zeros(5)
+    yield "three dimensions", np.zeros((2, 2, 2))
+    yield "no dimension", np.float64(1)
+    yield "number", 5
+    yield "no rows", np.zeros((0, 3))
+    yield "no columns", np.zeros((3, 0))
+    yield "nothing", np.zeros((0, 0))
+    yield "empty list", []
+    yield "list of empty lists", [[], []]
+    yield "flat list", [0, 1, 0]
+    yield "ragged", [[0, 1], [1]]
+    yield "deep list", [[[0], [1]]]
+    yield "dict", {"a": [0, 1]}
+    yield "set", {0, 1}
+    yield "none", None
+    yield "bytes", b"0101"
+    yield "function", len
+    yield "matrix", np.matrix([[0, 1]])
+    yield "series", pd.Series([0, 1, 0])
+    yield "polars series", pl.Series([0, 1])
+    yield "frame without rows", pd.DataFrame({"a": [], "b": []})
+    yield "frame without columns", pd.DataFrame(index=[1, 2])
+    yield "arrow without rows", pa.table({"a": pa.array([], pa.int8())})
+    yield "polars without rows", pl.DataFrame({"a": []})
+    for form in ("csr", "csc", "coo"):
+        yield f"{form} without rows", sp.coo_array((0, 4)).asformat(form)
+        yield f"{form} without columns", sp.coo_array((4, 0)).asformat(form)
+    yield "one-dimensional sparse", sp.coo_array(np.ones(4))
+    damaged = sp.csr_array(GOOD)
+    damaged.indices = damaged.indices.copy()
+    damaged.indices[0] = 77
+    yield "sparse index outside", damaged
+    yield "duplicates that sum to two", sp.coo_array(([1, 1], ([0, 0], [1, 1])), shape=(2, 2))
+    yield "all unknown", np.full((4, 3), np.nan)
+    yield "all unknown sparse", sp.csr_array(np.full((4, 3), np.nan))
+    yield "all masked", np.ma.masked_all((3, 3))
+    yield "missing file", "no/such/file.csv"
+    yield "missing path", Path("no_such_file.parquet")
+    yield "unknown suffix", "pyproject.toml" if os.path.exists("pyproject.toml") else __file__
+
+
+def bad_weights():
+    n = len(GOOD)
+    for i, weights in enumerate(
+        [
+            [-1, 1, 1, 1, 1],
+            [np.nan] * n,
+            [1, np.nan, 1, 1, 1],
+            [np.inf, 1, 1, 1, 1],
+            [-np.inf, 1, 1, 1, 1],
+            np.zeros(n),
+            np.ones(n - 1),
+            np.ones(n + 1),
+            np.ones((n, 1)),
+            np.ones((n, n)),
+            ["a"] * n,
+            [None] * n,
+            "heavy",
+            [[1], [1, 2]],
+            {"a": 1},
+            [1j] * n,
+            -3.0,
+            np.nan,
+            0.0,
+            object(),
+            [-1e-300, 1, 1, 1, 1],
+            [],
+        ]
+    ):
+        yield f"weights {i}", weights
+
+
+OPTIONS = {
+    "n_components": [0, -1, 1.5, "two", None, True, np.nan, [2]],
+    "max_iter": [0, -5, 2.5, "many", None, False],
+    "n_init": [0, -1, 0.5, None, "all"],
+    "tol": [-1, np.nan, np.inf, "small", None],
+    "smoothing": [-1, np.nan, np.inf, "much", None],
+    "weight_concentration": [0, 0.99, np.nan, -1, "x"],
+    "init": ["best", "", [[0.5]], [[2.0] * 4] * 2, [["a"] * 4] * 2, np.full((2, 4), np.nan), 7],
+    "time_limit": [-1, np.nan, "soon"],
+    "block_rows": [0, -1, 1.5, "big", True],
+    "binarize": ["half", np.nan, [1], True],
+    "random_state": [-1, "seed", 1.5],
+}
+
+
+def wrong(value):
+    return pytest.raises((InputError, LatentBitsError))
+
+
+CELLS = [*bad_cells(), *bad_shapes()]
+
+
+@pytest.mark.parametrize("X", [X for _, X in CELLS], ids=[name for name, _ in CELLS])
+def test_tables(X):
+    with pytest.raises(InputError) as caught:
+        BernoulliMixture(2, random_state=0).fit(X)
+    assert str(caught.value).startswith("BernoulliMixture:") and len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("method", ["transform", "score_samples", "impute", "explain", "predict", "partial_fit"])
+@pytest.mark.parametrize("which", range(0, len(CELLS), 13))
+def test_tables_in_answers(method, which):
+    model = BernoulliMixture(2, random_state=0).fit(GOOD)
+    with pytest.raises(InputError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        X = CELLS[which][1]
+        answer = getattr(model, method)(X)
+        if CELLS[which][0].startswith("all "):
+            raise InputError(f"blank rows are answered from the overall shares: {answer}")
+
+
+@pytest.mark.parametrize("weights", [w for _, w in bad_weights()], ids=[name for name, _ in bad_weights()])
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "score"])
+def test_weights(weights, method):
+    model = BernoulliMixture(2, random_state=0)
+    if method == "score":
+        model.fit(GOOD)
+    with pytest.raises(InputError, match="weight"):
+        getattr(model, method)(GOOD, sample_weight=weights)
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in OPTIONS.items() for value in values])
+def test_options(name, value):
+    with pytest.raises((InputError, LatentBitsError, ValueError)) as caught:
+        BernoulliMixture(**{"random_state": 0, name: value}).fit(GOOD)
+    assert name in str(caught.value) or "seed" in str(caught.value)
+
+
+# --- files, through the API and the command line ----------------------------------------------------------------------
+
+PLAIN = b"a,b,c\n1,0,1\n0,1,0\n1,1,?\n0,0,1\n"
+
+
+def bad_files():
+    """(name of the file, content)."""
+    yield "empty.csv", b""
+    yield "blank.csv", b"\n\n  \n"
+    yield "header.csv", b"a,b,c\n"
+    yield "short_row.csv", b"a,b,c\n1,0,1\n1,0\n"
+    yield "long_row.csv", b"a,b,c\n1,0,1\n1,0,1,1\n"
+    yield "latin1.csv", "größe,b\n1,0\n".encode("latin-1")
+    yield "utf16.csv", "a,b\n1,0\n".encode("utf-16")
+    yield "nul.csv", b"a,b\n1,\x00\n"
+    yield "binary.csv", bytes(range(256)) * 4
+    yield "quote.csv", b'a,b\n"1,0\n1,1\n'
+    yield "quote_inside.csv", b'a,b\n1"1,0\n'
+    yield "twice.csv", b"a,a\n1,0\n"
+    yield "counts.csv", b"a,b\n1,7\n0,2\n"
+    yield "one_two.csv", b"a,b\n1,2\n2,1\n"
+    yield "minus.csv", b"a,b\n-1,1\n"
+    yield "words.csv", b"a,b\nred,1\nblue,0\n"
+    yield "ids.csv", b"who,b\nann,1\nbob,0\n"
+    yield "huge_id.csv", b"a,b\n" + b"9" * 400 + b",1\n"
+    yield "inf.csv", b"a,b\ninf,1\n"
+    yield "float.csv", b"a,b\n0.5,1\n"
+    yield "unknown.csv", b"a,b\n?,NA\n,nan\n"
+    yield "semicolons_mixed.csv", b"a;b\n1;0\n1,0\n"
+    yield "html.csv", b"<html><body>404</body></html>\n<p>\n"
+    yield "json.csv", b'{"a": [1, 0]}\n{"b": 2}\n'
+    yield "cut.csv.gz", gzip.compress(PLAIN * 500)[:-40]
+    yield "plain.csv.gz", PLAIN
+    yield "empty.csv.gz", b""
+    yield "garbage.csv.gz", gzip.compress(PLAIN)[:10] + b"\xff" * 50
+    yield "empty.tsv", b""
+    yield "commas.tsv", b"a,b\n1,0\n"
+    for kind in ("npz", "npy", "mtx", "parquet"):
+        yield f"empty.{kind}", b""
+        yield f"text.{kind}", PLAIN
+        yield f"zip.{kind}", b"PK\x03\x04" + b"\x00" * 30
+    yield "wrong.mtx", b"%%MatrixMarket matrix coordinate real general\n2 2 1\n5 5 1\n"
+    yield "counts.mtx", b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 5\n"
+    yield "empty.dat", b""
+    yield "blank.dat", b"\n\n"
+    yield "latin1.dat", b"caf\xe9 tea\n"
+    yield "empty.triples", b""
+    yield "four.triples", b"a,b,1,1\n"
+    yield "one.triples", b"a\n"
+    yield "ragged.triples", b"a,b,1\nc,d\n"
+    yield "clash.triples", b"a,b,1\na,b,0\n"
+    yield "value.triples", b"a,b,5\n"
+    yield "only_header.triples", b"row,column,value\n"
+    yield "nothing.xyz", PLAIN
+    yield "no_suffix", PLAIN
+    rng = np.random.default_rng(0)
+    for i in range(30):
+        yield f"noise{i}.csv", rng.integers(0, 256, 200, dtype=np.uint8).tobytes() + b"\n"
+    for i in range(12):
+        # A good table with one byte turned into something no cell can be.
+        content = bytearray(PLAIN * 3)
+        content[10 + 2 * rng.integers(0, 3)] = ord("#")
+        yield f"hash{i}.csv", bytes(content)
+
+
+FILES = list(bad_files())
+
+
+@pytest.mark.parametrize(("name", "content"), FILES, ids=[name for name, _ in FILES])
+def test_files(name, content, tmp_path, capsys):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError):
+        BernoulliMixture(1, random_state=0).fit(path)
+    for command in (["fit", path, "-k", "1", "-o", tmp_path / "model"], ["data", "describe", path]):
+        if command[0] == "data" and name in ("unknown.csv",):
+            continue  # a table of blanks can be described
+        with pytest.raises(SystemExit) as stop:
+            main([str(part) for part in command])
+        out, err = capsys.readouterr()
+        assert stop.value.code == 2 and out == ""
+        assert err.startswith("latentbits: ") and "Traceback" not in err and len(err) < 600
+    assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("i", range(40))
+def test_foreign_model_files(i, tmp_path, capsys):
+    from safetensors.numpy import save
+
+    path = tmp_path / "model"
+    BernoulliMixture(1, n_init=1, random_state=0).fit(GOOD).save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(i)
+    kinds = [
+        lambda: whole[: rng.integers(0, len(whole))],
+        lambda: bytes(b ^ (rng.random() < 0.01) for b in whole) + b"\x01",
+        lambda: save({"a": np.zeros(3)}),
+        lambda: save({"a": np.zeros(3)}, metadata={"latentbits": "[]"}),
+        lambda: save({"a": np.zeros(3)}, metadata={"latentbits": '["{}", "seal"]'}),
+        lambda: rng.integers(0, 256, 300, dtype=np.uint8).tobytes(),
+        lambda: b"\x80\x04\x95",  # a pickle
+        lambda: GOOD.tobytes(),
+    ]
+    path.write_bytes(kinds[i % len(kinds)]())
+    with pytest.raises(InputError):
+        latentbits.load(path)
+    with pytest.raises(SystemExit) as stop:
+        main(["sample", str(path), "-o", str(tmp_path / "out.csv")])
+    assert stop.value.code == 2 and "Traceback" not in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_documented_warnings():
+    """What is odd but usable warns and works."""
+    odd = {
+        "column unknown": np.column_stack([GOOD, np.full(5, np.nan)]),
+        "row unknown": np.vstack([GOOD, np.full((1, 4), np.nan)]),
+        "constant": np.ones((6, 3)),
+    }
+    for table in odd.values():
+        with pytest.warns(LatentBitsWarning):
+            model = BernoulliMixture(2, random_state=0).fit(table)
+        assert np.isfinite(model.transform(table)).all() and np.isfinite(model.score(table))
+    for table in ([[1]], [[0, 1]], np.zeros((1, 3)), [[None, 1]]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LatentBitsWarning)
+            model = BernoulliMixture(1, random_state=0).fit(table)
+        assert np.isfinite(model.score(table))
+
+
+def test_there_are_five_hundred():
+    n = len(CELLS) + len(range(0, len(CELLS), 13)) * 6 + 3 * len(list(bad_weights()))
+    n += sum(len(values) for values in OPTIONS.values()) + 3 * len(FILES) + 2 * 40
+    assert n >= 500
