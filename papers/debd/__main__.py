@@ -19,7 +19,7 @@ from pathlib import Path
 from latentbits import BernoulliMixture
 from latentbits.datasets import load_debd
 from latentbits.errors import LatentBitsWarning
-from latentbits.select import ChowLiuTree, IndependentColumns
+from latentbits.selection import ChowLiuTree, IndependentColumns
 
 HERE = Path(__file__).parent
 EXPECTED = tomllib.loads((HERE / "expected.toml").read_text())
@@ -39,7 +39,7 @@ def one_set(name: str) -> dict:
                 n_components,
                 smoothing=smoothing,
                 init="k-means++",
-                n_init=1,
+                n_init=3,
                 tol=1e-6,
                 max_iter=300,
                 random_state=0,

@@ -3,7 +3,7 @@
 >>> import latentbits
 >>> X = [[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, None, 1]]
 >>> latentbits.BernoulliMixture(n_components=2, random_state=0).fit(X).predict(X).tolist()
-[1, 1, 0, 0]
+[0, 0, 1, 1]
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "BernoulliMixture": "latentbits.mixture",
     "load": "latentbits.persist",
-    "select": "latentbits.select",
-    "bootstrap_lrt": "latentbits.select",
+    "select": "latentbits.selection",
+    "bootstrap_lrt": "latentbits.selection",
     "plots": "latentbits.plot",
     "datasets": "latentbits.datasets",
     "metrics": "latentbits.metrics",

@@ -144,7 +144,7 @@ def test_carcinoma(prepared, k, log_likelihood, bic):
 )
 def test_baselines(prepared, name, independent, tree):
     from latentbits.datasets import load_debd
-    from latentbits.select import ChowLiuTree, IndependentColumns
+    from latentbits.selection import ChowLiuTree, IndependentColumns
 
     prepared(f"debd/{name}")
     splits = load_debd(name)

@@ -287,7 +287,7 @@ def select(
     binarize: Binarize = None,
 ) -> None:
     """Choose the number of components for TABLE."""
-    from ..select import select as choose
+    from ..selection import select as choose
 
     check_target(out)
     if not 1 <= smallest <= largest:

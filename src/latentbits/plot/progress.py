@@ -10,7 +10,7 @@ from .axes import axes_of
 
 
 def selection(chosen: Any, *, ax: Any = None) -> Any:
-    """The curve of a :class:`~latentbits.select.Selection`, with the best number marked.
+    """The curve of a :class:`~latentbits.selection.Selection`, with the best number marked.
 
     Parameters
     ----------

@@ -43,15 +43,15 @@ def bootstrap_lrt(
     n_components: int,
     *,
     n_bootstrap: int = 99,
-    refit_n_init: int = 2,
+    refit_n_init: int | None = None,
     random_state: int = 0,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> BootstrapTest:
     """Test ``n_components`` classes against one less.
 
     Tables are drawn from the smaller model with the blanks of X, and both models are fitted to each.  The refits of the
-    smaller model start from the fitted profiles, those of the larger one from ``refit_n_init`` random starts, which
-    makes them quick.
+    smaller model start from the fitted profiles, which makes them quick; those of the larger one have as many random starts
+    as the fit to X, because fewer would find smaller gains and make every test significant.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def bootstrap_lrt(
         The larger number of classes, 2 or more.
     n_bootstrap : int
         Tables to draw.
-    refit_n_init : int
-        Starts of the larger model on every drawn table.
+    refit_n_init : int, optional
+        Starts of the larger model on every drawn table; by default those of the estimator.
     random_state : int
         Seed of the draws.
     progress : function, optional
@@ -103,7 +103,9 @@ def bootstrap_lrt(
             cells = small.sample(len(table), random_state=np.random.RandomState([random_state, b])).astype(float)
             cells[blank] = np.nan
             refit_small = clone(plain).set_params(n_components=n_components - 1, init=small.components_, n_init=1)
-            refit_large = clone(plain).set_params(n_components=n_components, n_init=refit_n_init, random_state=b)
+            refit_large = clone(plain).set_params(
+                n_components=n_components, n_init=refit_n_init or plain.n_init, random_state=b
+            )
             draws[b] = _gain(refit_small.fit(cells), refit_large.fit(cells))
     p_value = (1 + int((draws >= statistic).sum())) / (1 + n_bootstrap)
     return BootstrapTest(n_components, statistic, draws, p_value)

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .baselines import ChowLiuTree, IndependentColumns
 from .bootstrap import BootstrapTest, bootstrap_lrt
-from .selection import Selection, select
+from .choose import Selection, select
 
 __all__ = ["BootstrapTest", "ChowLiuTree", "IndependentColumns", "Selection", "bootstrap_lrt", "select"]

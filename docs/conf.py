@@ -1,0 +1,31 @@
+"""Sphinx configuration."""
+
+from __future__ import annotations
+
+import latentbits
+
+project = "latentbits"
+author = "the latentbits developers"
+copyright = "2026, the latentbits developers"
+version = release = latentbits.__version__
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+myst_enable_extensions = ["dollarmath"]
+autosummary_generate = True
+numpydoc_show_class_members = False
+html_theme = "pydata_sphinx_theme"
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+exclude_patterns = ["_build", "stories"]
+sphinx_gallery_conf = {
+    "examples_dirs": "stories",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/story_",
+    "download_all_examples": False,
+}
+suppress_warnings = ["config.cache"]

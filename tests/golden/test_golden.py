@@ -1,0 +1,76 @@
+"""Small fits as JSON.
+
+``python -m tests.golden.test_golden`` writes them; a change comes with its reason in the changelog.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import latentbits
+from latentbits import BernoulliMixture, datasets
+from latentbits.errors import LatentBitsWarning
+
+FOLDER = Path(__file__).parent
+FITS = {
+    "zoo_k4": lambda: (datasets.load_zoo().data, {"n_components": 4, "random_state": 0}),
+    "votes_k3": lambda: (datasets.load_votes().data, {"n_components": 3, "random_state": 0}),
+    "votes_ml_k2": lambda: (datasets.load_votes().data, {"n_components": 2, "smoothing": 0.0, "random_state": 1}),
+    "diabetes_seeded_k3": lambda: (
+        datasets.load_diabetes_symptoms().data,
+        {"n_components": 3, "init": "k-means++", "random_state": 2},
+    ),
+}
+
+
+def outcome(name):
+    """What is written down of a fit."""
+    X, options = FITS[name]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        model = BernoulliMixture(**options).fit(X)
+    return {
+        "objective": model.objective_,
+        "restarts": [row["objective"] for row in model.restarts_],
+        "weights": model.weights_.tolist(),
+        "components": model.components_.tolist(),
+        "bic": model.bic(X),
+        "first_rows": model.transform(X[:5]).tolist(),
+    }
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_golden(name):
+    wanted = json.loads((FOLDER / f"{name}.json").read_text())
+    found = outcome(name)
+    assert found.keys() == wanted.keys()
+    # Other processors may round otherwise; EM contracts such differences, so six digits are safe.
+    for key, value in wanted.items():
+        np.testing.assert_allclose(found[key], value, rtol=1e-6, atol=1e-6, err_msg=key)
+
+
+def test_saved_models_of_each_release_load():
+    X = datasets.load_zoo().data
+    found = sorted(FOLDER.glob("model_*.latentbits"))
+    assert found
+    for path in found:
+        model = latentbits.load(path)
+        wanted = json.loads((FOLDER / "zoo_k4.json").read_text())
+        np.testing.assert_allclose(model.transform(X[:5]), wanted["first_rows"], atol=1e-6)
+
+
+def write():
+    """Write all fits, and the saved model of this release."""
+    for name in FITS:
+        (FOLDER / f"{name}.json").write_text(json.dumps(outcome(name), indent=1) + "\n")
+    X, options = FITS["zoo_k4"]()
+    BernoulliMixture(**options).fit(X).save(FOLDER / f"model_{latentbits.__version__}.latentbits")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,122 @@
+"""Plots draw what they say; data sets are what they say."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import latentbits
+from latentbits import BernoulliMixture, datasets
+from latentbits.datasets.embedded import FILES
+from latentbits.errors import InputError
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def model():
+    zoo = datasets.load_zoo()
+    return BernoulliMixture(3, random_state=0).fit(zoo.frame), zoo.frame
+
+
+def test_plots(model):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fitted, X = model
+    ax = latentbits.plots.profile(fitted, X)
+    assert len(ax.lines) == 3 and len(ax.texts) == 45
+    assert [text.get_text() for text in ax.get_yticklabels()] == list(X.columns)
+    assert len(latentbits.plots.components(fitted, top=4, component=1).patches) == 4
+    assert len(latentbits.plots.restarts(fitted).lines) == 5
+    chosen = latentbits.select(BernoulliMixture(random_state=0), X, [1, 2, 3])
+    own = plt.subplots()[1]
+    assert chosen.plot(ax=own) is own and "BIC" in own.get_ylabel()
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "blanks", "classes"),
+    [("votes", (435, 16), 392, 2), ("zoo", (101, 15), 0, 7), ("diabetes", (520, 14), 0, 2), ("spect", (267, 22), 0, 2),
+     ("plants", (1814, 70), 0, 1814)],
+)  # fmt: skip
+def test_embedded_sets(name, shape, blanks, classes):
+    loaded = datasets.load(name)
+    assert loaded.data.shape == shape and int(np.isnan(loaded.data).sum()) == blanks
+    assert len(loaded.feature_names) == shape[1] and len(set(loaded.target)) == classes
+    assert "CC BY 4.0" in loaded.description and list(loaded.frame.columns) == loaded.feature_names
+
+
+def test_unknown_sets():
+    with pytest.raises(InputError, match="no embedded set"):
+        datasets.load("nothing")
+    with pytest.raises(InputError, match="no prepared set"):
+        datasets.find("nothing")
+
+
+def test_embedded_files_are_the_originals():
+    seals = {
+        "votes": "fb20443c9ab4fdfa653711c18a319a82dc0c569219fc82ae8db6bb069c09a97a",
+        "zoo": "db5bc1c34cb2777df55615455de9abf0b2fa216b8ccfb46e3c6dcdd08dc3fc1a",
+        "diabetes": "4dec25b18f39ca3ea706cd73c65d192a98b920de20d58f50788503a710636b56",
+        "spect": "2b247d4cad1a949cb502c662f288c223eb4534d6e7555024cdfb051e04dbc7c9",
+        "plants": "43d405475f5bfc2dbd0b4a2b557c3015bb9ea298c499fb87a479d2e02a884397",
+    }
+    assert set(seals) == set(FILES)
+    for name, seal in seals.items():
+        assert hashlib.sha256(datasets.embedded.path_of(name).read_bytes()).hexdigest() == seal
+
+
+def test_generator_follows_its_truth():
+    made = datasets.make_mixture(20000, 6, 2, unknown=0.2, random_state=1)
+    for k in range(2):
+        mine = made.data[made.causes == k]
+        np.testing.assert_allclose(np.nanmean(mine, axis=0), made.probs[k], atol=0.03)
+    assert np.isnan(made.data).mean() == pytest.approx(0.2, abs=0.01)
+
+
+def test_demo_runs(tmp_path):
+    pytest.importorskip("matplotlib")
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    ran = subprocess.run(
+        [sys.executable, ROOT / "examples" / "demo_votes.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "classes against parties" in ran.stdout and "abstentions of three members" in ran.stdout
+    assert sorted(os.listdir(tmp_path / "out" / "votes")) == [
+        "classes.csv",
+        "filled.csv",
+        "profiles.png",
+        "votes.latentbits",
+    ]
+
+
+def test_docstrings_and_readme_run():
+    """Examples in docstrings and the README are true."""
+    import doctest
+    import importlib
+    import pkgutil
+
+    failed = attempted = 0
+    for module in pkgutil.walk_packages(latentbits.__path__, "latentbits."):
+        if module.name.endswith("__main__"):
+            continue
+        result = doctest.testmod(importlib.import_module(module.name), optionflags=doctest.NORMALIZE_WHITESPACE)
+        failed, attempted = failed + result.failed, attempted + result.attempted
+    result = doctest.testmod(latentbits)
+    failed, attempted = failed + result.failed, attempted + result.attempted
+    if (ROOT / "README.md").exists():
+        result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+        failed, attempted = failed + result.failed, attempted + result.attempted
+    assert failed == 0 and attempted > 40
