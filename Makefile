@@ -44,9 +44,9 @@ test-slow: $(VENV)/.test
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
-	.venv-oldest/bin/python -m pip install --quiet -e '.[pandas]' pytest hypothesis \
-	  'numpy==1.26.*' 'scipy==1.11.4' 'scikit-learn==1.6.*' 'numba==0.60.*' 'pandas==2.1.*'
-	.venv-oldest/bin/python -m pytest -q tests/unit tests/contracts
+	.venv-oldest/bin/python -m pip install --quiet -e '.[pandas,pyarrow,plot]' pytest pytest-xdist hypothesis polars \
+	  'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'numba==0.60.*' 'pandas==2.2.*' 'pyarrow==17.*'
+	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests
 
 papers: $(VENV)/.test
 	$(BIN)/python -m papers.debd

@@ -110,7 +110,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> X = [[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]]
     >>> latentbits.BernoulliMixture(n_components=2, random_state=0).fit(X).save(path)
     >>> latentbits.load(path).predict(X).tolist()
-    [1, 1, 0, 0]
+    [0, 0, 1, 1]
     """
     header, arrays = read_sealed(path, "model")
     name = header["class"]

@@ -44,7 +44,7 @@ def bad_cells():
         for form in ("csr", "csc", "coo", "lil", "dok"):
             yield f"{form} {value}", sp.coo_array(table).asformat(form)
         yield f"pandas {value}", pd.DataFrame(table, columns=list("abcd"))
-        yield f"pandas nullable {value}", pd.DataFrame(table).convert_dtypes()
+        yield f"pandas nullable {value}", pd.DataFrame(table).astype("Float64")
         yield f"polars {value}", pl.DataFrame(table)
         yield f"arrow {value}", pa.table({str(j): table[:, j] for j in range(4)})
         if float(value).is_integer() and abs(value) < 100:

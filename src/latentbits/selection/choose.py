@@ -99,7 +99,7 @@ def select(
     --------
     >>> import latentbits
     >>> from latentbits.datasets import make_mixture
-    >>> X = make_mixture(n_rows=400, n_columns=10, n_components=3, random_state=1).data
+    >>> X = make_mixture(n_rows=600, n_columns=12, n_components=3, spread=3.0, random_state=1).data
     >>> latentbits.select(latentbits.BernoulliMixture(random_state=0), X, range(1, 6)).best_
     3
     """
