@@ -32,7 +32,8 @@ def test_plots(model):
 
     fitted, X = model
     ax = latentbits.plots.profile(fitted, X)
-    assert len(ax.lines) == 3 and len(ax.texts) == 45
+    assert len(ax.images) == 1 and len(ax.texts) == 45
+    assert ax.texts[0].get_text().startswith(f"{fitted.components_[0, 0]:.2f}\n")
     assert [text.get_text() for text in ax.get_yticklabels()] == list(X.columns)
     assert len(latentbits.plots.components(fitted, top=4, component=1).patches) == 4
     assert len(latentbits.plots.restarts(fitted).lines) == 5

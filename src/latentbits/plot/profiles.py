@@ -16,7 +16,7 @@ def _names(estimator: Any) -> list[str]:
 
 
 def profile(estimator: Any, X: Any = None, *, counts: bool = True, ax: Any = None) -> Any:
-    """Class profiles: features down, a line per class, expected counts beside the probabilities.
+    """Class profiles: features down, classes across, shaded by probability, with the expected counts behind it.
 
     Parameters
     ----------
@@ -25,38 +25,24 @@ def profile(estimator: Any, X: Any = None, *, counts: bool = True, ax: Any = Non
     X : table, optional
         The rows to count; by default the counts expected for the rows of the fit.
     counts : bool
-        Write the expected number of ones beside every point (for up to 40 features).
+        Write the expected ones and known cells under every probability.
     ax : Axes, optional
 
     Returns
     -------
     Axes
     """
-    names = _names(estimator)
-    ax = axes_of(ax, (7.0, 1.2 + 0.28 * len(names)))
-    rows = estimator.profile_table(X)
-    height = np.arange(len(names))
-    markers = "osD^vP*X<>"
-    for k in range(estimator.n_components):
-        mine = [row for row in rows if row["component"] == k]
-        x = [row["probability"] for row in mine]
-        ax.plot(x, height, marker=markers[k % 10], label=f"class {k} ({estimator.weights_[k]:.0%})", linewidth=1.2)
-        if counts and len(names) <= 40:
-            for row, y in zip(mine, height):
-                ax.annotate(
-                    f"{row['ones']:.0f}/{row['rows']:.0f}",
-                    (row["probability"], y),
-                    textcoords="offset points",
-                    xytext=(0, 4),
-                    ha="center",
-                    fontsize=6,
-                    alpha=0.8,
-                )
-    ax.set_yticks(height, names)
-    ax.invert_yaxis()
-    ax.set(xlim=(-0.03, 1.03), xlabel="probability of a one (ones / known cells beside it)", title="Class profiles")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08 - 0.6 / len(names)), ncols=min(4, estimator.n_components))
-    ax.grid(axis="x", alpha=0.3)
+    names, n_classes = _names(estimator), estimator.n_components
+    ax = axes_of(ax, (2.6 + 1.0 * n_classes, 1.4 + 0.36 * len(names)))
+    ax.imshow(estimator.components_.T, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
+    for place, row in enumerate(estimator.profile_table(X)):
+        text = f"{row['probability']:.2f}" + (f"\n{row['ones']:.0f}/{row['rows']:.0f}" if counts else "")
+        colour = "white" if row["probability"] > 0.75 else "black"
+        ax.text(place % n_classes, place // n_classes, text, ha="center", va="center", fontsize=7, color=colour)
+    ax.set_yticks(np.arange(len(names)), names)
+    ax.set_xticks(np.arange(n_classes), [f"class {k}\n{share:.0%}" for k, share in enumerate(estimator.weights_)])
+    ax.xaxis.tick_top()
+    ax.set_title("Class profiles: probability of a one" + (", ones / known cells" if counts else ""))
     return ax
 
 
