@@ -27,6 +27,30 @@ def test_products(compiled):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
+def test_exponentials(compiled):
+    """Within two units in the last place, exactly zero far down, exactly one at zero."""
+    x = np.concatenate((np.linspace(-36.99, 0, 20001), [-37.01, -50.0, -800.0, -1e300, -np.inf]))
+    values, whole = x.copy(), np.empty_like(x)
+    kernel = engine_kernels.exp_shares
+    (kernel if compiled else _vectorised(kernel.py_func))(
+        values, len(x), whole, values.view(np.int64), whole.view(np.int64)
+    )
+    exact = np.exp(x[:-5].astype(np.longdouble))
+    assert float(np.abs((values[:-5] - exact) / np.spacing(values[:-5])).max()) < 2.0
+    assert values[-6] == 1.0 and (values[-5:] == 0.0).all()
+
+
+def _vectorised(function):
+    """The plain Python form, whose integer shift warns of the bits that it drops on purpose."""
+
+    def run(*args):
+        with np.errstate(over="ignore"):
+            return function(*args)
+
+    return run
+
+
+@pytest.mark.parametrize("compiled", [True, False])
 def test_softmax(compiled):
     from scipy.special import logsumexp, softmax
 
@@ -67,8 +91,9 @@ def test_mixture_walk(compiled, spread):
     rng = np.random.default_rng(0)
     dense = (rng.random((50, 30)) < 0.2).astype(float)
     indptr, indices = open_source(dense).block(0).ones.lists()
-    base, slope, weights = rng.normal(size=8), spread * rng.normal(size=(30, 8)), rng.integers(0, 3, 50).astype(float)
-    mass, on = np.zeros(8), np.zeros(30 * 8)
+    base, slope, weights = rng.normal(size=12), spread * rng.normal(size=(30, 12)), rng.integers(0, 3, 50).astype(float)
+    base[-2:], slope[:, -2:] = -np.inf, 0.0  # padding
+    mass, on = np.zeros(12), np.zeros(30 * 12)
     kernel = mixture_kernels.e_step_lists
     with np.errstate(over="ignore"):  # counters wrap in plain Python, not in compiled code
         value = (kernel if compiled else kernel.py_func)(indptr, indices, weights, base, slope.ravel(), mass, on)
@@ -76,7 +101,7 @@ def test_mixture_walk(compiled, spread):
     shares = softmax(log_joint, axis=1) * weights[:, None]
     assert value == pytest.approx((logsumexp(log_joint, axis=1) * weights).sum(), rel=1e-12)
     np.testing.assert_allclose(mass, shares.sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(on.reshape(30, 8), dense.T @ shares, atol=1e-12)
+    np.testing.assert_allclose(on.reshape(30, 12), dense.T @ shares, atol=1e-12)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

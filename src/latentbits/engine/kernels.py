@@ -9,26 +9,66 @@ from numba import njit
 
 # exp(-37) is below half a unit in the last place of the largest term of a sum.
 NEGLIGIBLE = -37.0
+SMALLEST = 8.6e-17  # a little above exp(NEGLIGIBLE)
+# 1.5 * 2^52: added to a number below 2^51 it leaves the nearest whole number in the last bits.
+ROUNDER = 6755399441055744.0
+LOG2_E = 1.4426950408889634
+LN_2_HIGH, LN_2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
+C2, C3, C4, C5, C6, C7, C8 = (1.0 / math.factorial(n) for n in range(2, 9))
+C9, C10, C11, C12, C13 = (1.0 / math.factorial(n) for n in range(9, 14))
+GROUP = 16  # rows whose exponentials are taken together
+
+
+@njit(cache=True, nogil=True)
+def exp_shares(values, n, whole, values_bits, whole_bits):
+    """Turn the first ``n`` of ``values`` (all <= 0) into their exponentials, those below exp(-37) into 0.
+
+    Every step is the same arithmetic for each number on its own, so the loops vectorise (a third of the time of ``exp``
+    called one by one) and the result does not depend on how wide the machine's vectors are.  x = m ln 2 + r with
+    |r| <= ln 2 / 2, exp(r) by its series to r^13 (error below two units in the last place), times 2^m by adding m to the
+    exponent bits.  ``whole`` is work space; ``values_bits`` and ``whole_bits`` are integer views of ``values`` and ``whole``.
+    """
+    for k in range(n):
+        x = values[k] if values[k] > NEGLIGIBLE else NEGLIGIBLE
+        shifted = x * LOG2_E + ROUNDER
+        m = shifted - ROUNDER
+        r = (x - m * LN_2_HIGH) - m * LN_2_LOW
+        s = r * r
+        even = ((((C12 * s + C10) * s + C8) * s + C6) * s + C4) * s + C2
+        odd = ((((C13 * s + C11) * s + C9) * s + C7) * s + C5) * s + C3
+        whole[k] = shifted
+        values[k] = (1.0 + r) + s * (even + r * odd)
+    for k in range(n):
+        values_bits[k] += whole_bits[k] << 52
+    for k in range(n):
+        values[k] = values[k] if values[k] > SMALLEST else 0.0
 
 
 @njit(cache=True, nogil=True)
 def softmax_rows(log_joint, log_sums):
     """Turn every row of ``log_joint`` (n, K) into shares that sum to one; ``log_sums`` (n,) gets log sum exp."""
-    n_components = log_joint.shape[1]
-    for i in range(log_joint.shape[0]):
-        top = log_joint[i, 0]
-        for k in range(1, n_components):
-            top = max(top, log_joint[i, k])
-        total = 0.0
-        for k in range(n_components):
-            below = log_joint[i, k] - top
-            share = math.exp(below) if below > NEGLIGIBLE else 0.0
-            log_joint[i, k] = share
-            total += share
-        inverse = 1.0 / total
-        for k in range(n_components):
-            log_joint[i, k] *= inverse
-        log_sums[i] = top + math.log(total)
+    n_rows, n_components = log_joint.shape
+    shares, whole = np.empty(GROUP * n_components), np.empty(GROUP * n_components)
+    shares_bits, whole_bits = shares.view(np.int64), whole.view(np.int64)
+    tops = np.empty(GROUP)
+    for start in range(0, n_rows, GROUP):
+        n_group = min(GROUP, n_rows - start)
+        for g in range(n_group):
+            top = log_joint[start + g, 0]
+            for k in range(1, n_components):
+                top = max(top, log_joint[start + g, k])
+            tops[g] = top
+            for k in range(n_components):
+                shares[g * n_components + k] = log_joint[start + g, k] - top
+        exp_shares(shares, n_group * n_components, whole, shares_bits, whole_bits)
+        for g in range(n_group):
+            total = 0.0
+            for k in range(n_components):
+                total += shares[g * n_components + k]
+            inverse = 1.0 / total
+            for k in range(n_components):
+                log_joint[start + g, k] = shares[g * n_components + k] * inverse
+            log_sums[start + g] = tops[g] + math.log(total)
 
 
 def responsibilities(log_joint):

@@ -65,6 +65,8 @@ class Ready(NamedTuple):
     slope: Float  # (D, K) log odds of a one
     log_off: Float  # (D, K) log probability of a zero
     log_weights: Float  # (K,)
+    padded_base: Float  # (K',) and
+    padded_slope: Float  # (D * K',): the same with K' a multiple of four, for the kernel
     probs: Float  # (K, D)
 
 
@@ -90,8 +92,10 @@ class MixtureModel(Model):
         """Logarithms, once per pass."""
         probs = np.ascontiguousarray(params.probs.T)
         log_off = np.log1p(-probs)
+        slope = np.log(probs) - log_off
         log_weights = np.log(params.weights)
-        return Ready(log_weights + log_off.sum(axis=0), np.log(probs) - log_off, log_off, log_weights, params.probs)
+        base = log_weights + log_off.sum(axis=0)
+        return Ready(base, slope, log_off, log_weights, *_padded(base, slope), params.probs)
 
     def log_joint(self, block: Block, ready: Ready) -> Float:
         """log p(row, class) (n, K)."""
@@ -124,11 +128,10 @@ class MixtureModel(Model):
         from .kernels import e_step_lists
 
         indptr, indices = block.ones.lists()
-        mass, on = np.zeros(self.n_components), np.zeros_like(ready.slope)
-        value = e_step_lists(
-            indptr, indices, block.row_weights(), ready.base, ready.slope.ravel(), mass, on.reshape(-1)
-        )
-        return MixtureStats(mass, on, None, value)
+        mass, on = np.zeros_like(ready.padded_base), np.zeros_like(ready.padded_slope)
+        value = e_step_lists(indptr, indices, block.row_weights(), ready.padded_base, ready.padded_slope, mass, on)
+        k = self.n_components
+        return MixtureStats(mass[:k], np.ascontiguousarray(on.reshape(block.n_columns, -1)[:, :k]), None, value)
 
     def objective(self, ready: Ready, stats: MixtureStats) -> float:
         """Log-likelihood plus log prior (up to a constant); log B = slope + log_off."""
@@ -242,6 +245,17 @@ class MixtureModel(Model):
     def n_free(self, params: MixtureParams) -> int:
         """Free parameters: K - 1 weights and K × D probabilities."""
         return self.n_components - 1 + params.probs.size
+
+
+def _padded(base: Float, slope: Float) -> tuple[Float, Float]:
+    """``base`` (K,) and ``slope`` (D, K) with classes added that nothing can belong to, up to a multiple of four."""
+    n_columns, n_components = slope.shape
+    width = -(-n_components // 4) * 4
+    if width == n_components:
+        return base, slope.ravel()
+    wide_base, wide_slope = np.full(width, -np.inf), np.zeros((n_columns, width))
+    wide_base[:n_components], wide_slope[:, :n_components] = base, slope
+    return wide_base, wide_slope.ravel()
 
 
 class _WorstRow:
