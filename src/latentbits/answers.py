@@ -59,7 +59,7 @@ class Explanation:
 
     def to_records(self) -> list[dict[str, Any]]:
         """One dict per cell."""
-        names = self.feature_names
+        names, surprise = self.feature_names, self.surprise
         out = []
         for i in range(len(self.row)):
             j = int(self.column[i])
@@ -68,7 +68,7 @@ class Explanation:
                 "column": j if names is None else str(names[j]),
                 "value": None if self.value[i] == UNKNOWN else int(self.value[i]),
                 "probability": float(self.probability[i]),
-                "surprise": float(self.surprise[i]),
+                "surprise": float(surprise[i]),
             }
             for k, name in enumerate(self.component_names):
                 record[f"share_{name}"] = float(self.share[i, k])

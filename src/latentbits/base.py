@@ -28,10 +28,11 @@ from .data.rng import cell_uniforms, row_uniforms, stream
 from .data.source import Source, named, open_source
 from .data.summary import Totals, totals
 from .engine import events
+from .engine.checkpoint import read_sealed
 from .engine.em import EMOptions, Point
 from .engine.online import Online, online_step
 from .engine.restarts import Bookmark, Restart, Result, fit_restarts
-from .engine.stats import add
+from .engine.stats import add, flatten
 from .engine.sweep import sweep_of
 from .errors import (
     DuplicateComponentWarning,
@@ -205,13 +206,10 @@ class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
         (sums, digest), _ = sweep.map(_Totals(), [None] * sweep.n_blocks, keep_rows=False)
         self._check_table(sums)
         model = self._build(sums)
-        seed = _seed(self.random_state)
+        seed = self._fit_seed()
         warm = bool(self.warm_start) and getattr(self, "_params", None) is not None
-        if warm and self._model.n_components != self.n_components:
-            raise InputError(
-                f"{self._name}: warm_start cannot go on with another number of components "
-                f"({self._model.n_components} before, {self.n_components} now)."
-            )
+        if warm:
+            self._check_going_on(len(sums.ones), "warm_start")
 
         def start(restart: int) -> Point:
             params = self._params if warm else self._start(model, sweep, seed, restart)
@@ -234,13 +232,30 @@ class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
             self._listeners(n_init, X),
             f"{self._name} (K={self.n_components})",
             self._bookmark(sums, digest, seed, warm),
+            model.params_type,
         )
         self._take(model, result, sums)
+
+    def _fit_seed(self) -> int:
+        """The seed of this fit; one without a seed of its own goes on with that of its checkpoint."""
+        if self.random_state is None and self.checkpoint is not None and os.path.exists(self.checkpoint):
+            return int(read_sealed(self.checkpoint, "checkpoint")[0]["identity"]["seed"])
+        return _seed(self.random_state)
+
+    def _check_going_on(self, n_columns: int, what: str) -> None:
+        """Refuse to go on from parameters of another shape."""
+        before = (self._model.n_components, len(self.marginals_))
+        if before != (self.n_components, n_columns):
+            raise InputError(
+                f"{self._name}: {what} cannot go on with another shape ({before[0]} components and {before[1]} columns "
+                f"before, {self.n_components} and {n_columns} now). Make a new estimator."
+            )
 
     def _take(self, model: Any, result: Result, sums: Totals) -> None:
         """Keep the outcome of a fit."""
         self._model, self._params = model, model.arrange(result.point.params)
         self._online: Online | None = None
+        self._online_sums: Totals | None = None
         self.n_iter_ = result.best.n_iter
         self.converged_ = result.best.converged
         self.objective_ = result.best.objective
@@ -294,13 +309,19 @@ class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
         """Refuse tables without cells, and tell of rows and columns that say nothing."""
         if sums.n_cells == 0:
             raise InputError(f"{self._name}: every cell of the table is unknown; nothing can be learnt from it.")
+        if sums.n_unknown and np.array_equal(sums.ones, sums.observed):
+            warnings.warn(
+                f"{self._name}: every known cell of the table is 1. If a blank means no, write 0 instead of leaving it out.",
+                TableWarning,
+                stacklevel=5,
+            )
         unknown = np.flatnonzero(sums.observed == 0)
         self.unobserved_features_ = unknown
         if len(unknown):
             names = getattr(self, "feature_names_in_", np.arange(len(sums.ones)))
             warnings.warn(
                 f"{self._name}: {len(unknown)} column{'s' * (len(unknown) > 1)} without any known cell (first: "
-                f"{names[unknown[0]]!r}); their probabilities stay at 1/2.",
+                f"{names[unknown[0]]}); their probabilities stay at 1/2.",
                 TableWarning,
                 stacklevel=5,
             )
@@ -339,7 +360,7 @@ class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
             "options": json.loads(json.dumps(options)),
             "seed": seed,
             "table": f"{sums.n_rows} x {len(sums.ones)}, {digest % 2**64:016x}",
-            "warm": warm,
+            "going on from": _digest_of(self._params) if warm else "",
         }
         every = float(os.environ.get("LATENTBITS_CHECKPOINT_SECONDS", "10"))
         return Bookmark(self.checkpoint, identity, every)
@@ -364,36 +385,51 @@ class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
         self._check_options()
         first = getattr(self, "_params", None) is None
         source = self._open(X, reset=first, sample_weight=sample_weight, merge=True)
+        if not first:
+            self._check_going_on(source.shape[1], "partial_fit")
         for b in range(source.n_blocks):
             block = source.block(b)
             sums = totals(block)
             if first:
-                if sums.n_cells == 0:
-                    raise InputError(f"{self._name}: every cell of the first rows is unknown; start with other rows.")
-                self._model = self._build(sums)
-                sweep = sweep_of(source, 1)
-                self._params = self._start(self._model, sweep, _seed(self.random_state), 0)
-                self._online, self.n_iter_, self.weight_seen_ = None, 0, 0.0
-                self.score_kind_, self.converged_, self.history_ = self.score_kind, False, []
-                self._online_sums = sums
+                self._begin_stream(sweep_of(source, 1), sums)
                 first = False
             else:
-                if getattr(self, "_online_sums", None) is None:  # after fit: the old marginals count as the rows seen
-                    seen = self.weight_seen_
-                    self._online_sums = sums._replace(
-                        weight=seen, ones=self.marginals_ * seen, observed=np.full(len(sums.ones), seen)
-                    )
-                self._online_sums = add(self._online_sums, sums)
-                self._model = self._build(self._online_sums)
+                self._go_on_streaming(sums)
             self._params, self._online = online_step(self._model, self._params, self._online, block)
             self.n_iter_ += 1
             self.weight_seen_ += sums.weight
+            assert self._online_sums is not None
             self.marginals_ = self._online_sums.marginals
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyComponentWarning)  # a stream may fill them yet
             warnings.simplefilter("ignore", DuplicateComponentWarning)
             self._adopt()
         return self
+
+    def _begin_stream(self, sweep: Any, sums: Totals) -> None:
+        """One random start on the first rows of a stream."""
+        if sums.n_cells == 0:
+            raise InputError(
+                f"{self._name}: the first rows of the stream have no known cell of positive weight; start with others."
+            )
+        self._model = self._build(sums)
+        self._params = self._start(self._model, sweep, _seed(self.random_state), 0)
+        self._online, self._online_sums = None, sums
+        self.n_iter_, self.weight_seen_ = 0, 0.0
+        self.score_kind_, self.converged_, self.history_ = self.score_kind, False, []
+
+    def _go_on_streaming(self, sums: Totals) -> None:
+        """Count the next rows in; after a fit its parameters stand for the rows that it saw."""
+        if self._online_sums is None:
+            seen = self.weight_seen_
+            self._online_sums = Totals(seen, self.marginals_ * seen, np.full(len(sums.ones), seen), 0, 0, 0, 0, 0)
+            blocks = max(1, round(seen / max(sums.weight, 1e-12)))
+            self._online = Online(self._model.as_stats(self._params), seen, blocks)
+            for told in ("objective_", "restarts_", "n_reached_"):  # of the fit, no longer of these parameters
+                self.__dict__.pop(told, None)
+            self.converged_ = False
+        self._online_sums = add(self._online_sums, sums)
+        self._model = self._build(self._online_sums)
 
     # --- Answers --------------------------------------------------------------------------------------------------
 
@@ -493,7 +529,7 @@ class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
             rows, columns = cells
             rows = np.atleast_1d(np.asarray(rows))
             columns = np.atleast_1d(np.asarray(columns))
-            rows, columns = np.broadcast_arrays(rows, columns)
+            rows, columns = (part.ravel() for part in np.broadcast_arrays(rows, columns))
         except (TypeError, ValueError):
             raise InputError(
                 f"{self._name}: cells must be a pair (rows, columns) of equally long arrays; got {cells!r:.80}."
@@ -507,8 +543,11 @@ class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
         for what, values, limit in (("row", rows, source.shape[0]), ("column", columns, source.shape[1])):
             if values.dtype.kind not in "iu" and len(values):
                 raise InputError(f"{self._name}: {what} numbers of cells must be whole numbers.")
-            if len(values) and (values.min() < 0 or values.max() >= limit):
-                raise InputError(f"{self._name}: a cell names {what} {values.max()}, but there are {limit} {what}s.")
+            outside = values[(values < 0) | (values >= limit)] if len(values) else values
+            if len(outside):
+                raise InputError(
+                    f"{self._name}: a cell names {what} {outside[0]}, but the {what}s are numbered 0 to {limit - 1}."
+                )
         return rows.astype(np.int64), columns.astype(np.int64)
 
     def impute(self, X: Any, how: str = "probability", random_state: Any = None) -> Any:
@@ -665,7 +704,7 @@ class LatentBitsEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cal
     def restarts_frame(self) -> Any:
         """How every start ended, as a pandas frame."""
         check_is_fitted(self, "_params")
-        return frame_of(self.restarts_)
+        return frame_of(getattr(self, "restarts_", []))
 
     def summary(self) -> str:
         """A few lines on the fit: value, starts, convergence.
@@ -724,6 +763,14 @@ def _seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _digest_of(params: Any) -> str:
+    """A checksum of parameters."""
+    digest = hashlib.sha256()
+    for name, array in sorted(flatten(params).items()):
+        digest.update(name.encode() + array.tobytes())
+    return digest.hexdigest()
 
 
 def _start_rows(model: Any, sweep: Any, params: Any, seed: int) -> list[Any]:

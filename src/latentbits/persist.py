@@ -25,7 +25,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     fitted = {
         name: _pack(value, name, arrays, estimator.record_types)
         for name, value in sorted(vars(estimator).items())
-        if name in ("_params", "_model", "_online") or (name.endswith("_") and not name.startswith("_"))
+        if name in ("_params", "_model", "_online", "_online_sums") or (name.endswith("_") and not name.startswith("_"))
     }
     header = {
         "class": type(estimator).__name__,
@@ -40,9 +40,17 @@ def _option(value: Any) -> Any:
     """A constructor option as JSON; what cannot travel (generators, callbacks, paths) is left at None."""
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, np.ndarray):
-        return {"array": value.tolist()}
+    if isinstance(value, (np.ndarray, list, tuple)) and not _holds_objects(value):
+        return {"array": np.asarray(value).tolist()}
     return value if isinstance(value, (str, int, float, bool)) else None
+
+
+def _holds_objects(value: Any) -> bool:
+    """Whether a sequence holds anything but numbers."""
+    try:
+        return np.asarray(value).dtype.kind not in "biuf"
+    except ValueError:
+        return True
 
 
 def _pack(value: Any, name: str, arrays: dict[str, np.ndarray], records: dict[str, type]) -> Any:

@@ -105,7 +105,7 @@ def test_ids_delimiters_and_words(capsys, tmp_path):
     assert "3 rows x 3 columns" in out and "unknown: 2" in out and "row names: ann ... eve" in out
     out, _ = run(capsys, "fit", path, "--id", "who", "-k", 1, "-o", tmp_path / "m")
     rows = rows_of(run(capsys, "transform", tmp_path / "m", path, "--id", "who")[0])
-    assert [row["id"] for row in rows] == ["ann", "bob", "eve"]
+    assert [row["who"] for row in rows] == ["ann", "bob", "eve"]
 
 
 def test_standard_input(capsys, monkeypatch, tmp_path):

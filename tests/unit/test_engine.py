@@ -250,6 +250,7 @@ def test_resume_is_bit_identical(table, tmp_path, stop_after):
             listener or events.Listener(),
             "toy",
             bookmark,
+            EffortParams,
         )
 
     straight = effort()

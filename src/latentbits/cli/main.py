@@ -7,6 +7,7 @@ traceback; ``--debug`` shows it.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -29,13 +30,13 @@ app = typer.Typer(
 
 
 def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with Ctrl-C told of in one line; Typer would leave without a word."""
+    """The command with Ctrl-C told of in one line, and closed pipes let pass; Typer would leave without a word."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             command(*args, **kwargs)
-        except KeyboardInterrupt as error:
+        except (KeyboardInterrupt, BrokenPipeError) as error:
             raise typer.Exit(_explain(error)) from None
 
     return run
@@ -85,6 +86,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _explain(error: BaseException) -> int:
     """Write what went wrong and return the exit code."""
+    if isinstance(error, BrokenPipeError):  # the reader of our output has left; that is its right
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     if isinstance(error, InputError):
         print(f"latentbits: {error}", file=sys.stderr)
         return 2

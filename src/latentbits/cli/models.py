@@ -66,11 +66,12 @@ def _listeners() -> list[Any]:
     return [LogLines(every=50)]
 
 
-def _loaded(model: str, table: Any) -> Any:
-    """A saved model, checked against the table."""
+def _loaded(model: str, binarize: float | None) -> tuple[Any, float | None]:
+    """A saved model, and the threshold for its tables: the given one, or that of the fit."""
     import latentbits
 
-    return latentbits.load(model)
+    estimator = latentbits.load(model)
+    return estimator, estimator.binarize if binarize is None else binarize
 
 
 def _row_names(table: Any, n_rows: int) -> list[str]:
@@ -103,8 +104,7 @@ def fit(
 ) -> None:
     """Fit a model to TABLE, save it, and show its components."""
     target = Path(out) if out else Path(f"{'stdin' if table == '-' else Path(table).name.split('.')[0]}.latentbits")
-    if target.is_dir():
-        raise InputError(f"{target} is a folder; name a file with --out.")
+    _check_model_target(target)
     checkpoint = target.with_name(target.name + ".checkpoint")
     if resume and not checkpoint.exists():
         raise InputError(f"there is no checkpoint {checkpoint} to resume from; run without --resume.")
@@ -121,6 +121,7 @@ def fit(
         random_state=seed,
         n_jobs=jobs,
         time_limit=time_limit,
+        binarize=binarize,
         checkpoint=str(checkpoint),
         callbacks=_listeners(),
     )
@@ -136,6 +137,21 @@ def fit(
     show_components(estimator)
     print(estimator.summary())
     print(f"model: {target}")
+
+
+def _check_model_target(target: Path) -> None:
+    """Refuse to write over anything that is not a model."""
+    from ..engine.checkpoint import read_sealed
+
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; name a file with --out.")
+    if target.exists():
+        try:
+            read_sealed(target, "model")
+        except InputError:
+            raise InputError(
+                f"{target} exists and is not a model; it is not overwritten. Name another --out."
+            ) from None
 
 
 def _discard(checkpoint: Path) -> None:
@@ -160,8 +176,8 @@ def transform(
 ) -> None:
     """Represent every row of TABLE by the components of MODEL."""
     check_target(out)
+    estimator, binarize = _loaded(model, binarize)
     opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
-    estimator = _loaded(model, opened)
     with _told():
         values = estimator.transform(opened.reader)
     write_rows(*matrix_rows(values, list(estimator.get_feature_names_out()), opened), out)
@@ -183,8 +199,8 @@ def impute(
 ) -> None:
     """Fill the blanks of TABLE."""
     check_target(out)
+    estimator, binarize = _loaded(model, binarize)
     opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
-    estimator = _loaded(model, opened)
     with _told():
         values = estimator.impute(opened.reader, how=how, random_state=seed)
     names = opened.columns or [str(j) for j in range(opened.shape[1])]
@@ -210,8 +226,12 @@ def explain(
 ) -> None:
     """Say which component explains each cell of TABLE."""
     check_target(out)
+    if bool(cell) + unknown + (surprising != 0) > 1:
+        raise InputError("--cell, --unknown and --surprising exclude each other; give one of them.")
+    if surprising < 0:
+        raise InputError(f"--surprising must be 1 or more; got {surprising}.")
+    estimator, binarize = _loaded(model, binarize)
     opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
-    estimator = _loaded(model, opened)
     with _told():
         explanation = _explanation(estimator, opened, cell, unknown, surprising)
     rows = explanation.to_records()
@@ -251,13 +271,18 @@ def _explanation(estimator: Any, table: Any, cell: list[str] | None, unknown: bo
 
 
 def _place(text: str, table: Any) -> tuple[int, int]:
-    """Row and column number of ROW:COLUMN."""
+    """Row and column number of ROW:COLUMN; rows that have names are called by them."""
     row, separator, column = text.rpartition(":")
     if not separator:
         raise InputError(f"--cell {text!r} is not of the form ROW:COLUMN.")
+    if table.ids is not None:
+        if table.ids.count(row) > 1:
+            raise InputError(f"--cell {text!r}: {table.ids.count(row)} rows are called {row!r}.")
+        i = table.ids.index(row) if row in table.ids else -1
+    else:
+        i = int(row) if row.isdecimal() else -1
     names = table.columns or []
-    i = table.ids.index(row) if table.ids and row in table.ids else int(row) if row.isdigit() else -1
-    j = names.index(column) if column in names else int(column) if column.isdigit() else -1
+    j = names.index(column) if column in names else int(column) if column.isdecimal() else -1
     if not 0 <= i < table.shape[0]:
         raise InputError(f"--cell {text!r}: there is no row {row!r}.")
     if not 0 <= j < table.shape[1]:
@@ -332,10 +357,8 @@ def sample(
     seed: Seed = 0,
 ) -> None:
     """Draw new rows from MODEL."""
-    import latentbits
-
     check_target(out)
-    estimator = latentbits.load(model)
+    estimator, _ = _loaded(model, None)
     cells = estimator.sample(n, random_state=seed)
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     write_rows(*matrix_rows(cells, [str(name) for name in names], None), out)

@@ -75,19 +75,26 @@ def _parquet(rows: list[dict[str, Any]], columns: list[str]) -> bytes:
 
 def matrix_rows(matrix: Any, names: list[str], table: Any) -> tuple[list[dict[str, Any]], list[str]]:
     """Rows of a matrix with the id and label columns of its table in front."""
-    front: dict[str, list[str]] = {}
-    if table is not None:
-        if table.ids is not None:
-            front["id"] = table.ids
-        front.update(table.labels)
-    taken = set(front)
-    names = [name if name not in taken else f"{name}_" for name in names]
+    front: dict[str, list[str]] = dict(table.labels) if table is not None else {}
+    if table is not None and table.ids is not None:
+        front = {_free(table.id_name, set(front)): table.ids, **front}
+    taken, names = set(front), list(names)
+    for j, name in enumerate(names):
+        names[j] = _free(name, taken)
+        taken.add(names[j])
     rows = []
     for i, values in enumerate(matrix.tolist()):
         row: dict[str, Any] = {name: column[i] for name, column in front.items()}
         row.update(zip(names, values))
         rows.append(row)
     return rows, [*front, *names]
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, with underscores behind it until it is not taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def show_components(estimator: Any, top: int = 8) -> None:

@@ -75,6 +75,7 @@ class ListMarks:
         """Marks times ``matrix``."""
         from .kernels import add_dot
 
+        assert len(matrix) == self.n_columns  # kernels do not check places
         out = np.zeros((self.n_rows, matrix.shape[1]))
         add_dot(self.indptr, self.indices, np.ascontiguousarray(matrix).ravel(), matrix.shape[1], out.ravel())
         return out
@@ -83,6 +84,7 @@ class ListMarks:
         """Marks transposed times ``matrix``."""
         from .kernels import add_t_dot
 
+        assert len(matrix) == self.n_rows
         out = np.zeros((self.n_columns, matrix.shape[1]))
         add_t_dot(self.indptr, self.indices, np.ascontiguousarray(matrix).ravel(), matrix.shape[1], out.ravel())
         return out

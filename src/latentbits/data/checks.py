@@ -14,7 +14,7 @@ from .block import Float
 
 REMEDY = (
     "Give 0/1 (or booleans) and mark unknown cells as NaN, None or masked; for counts or measurements set "
-    "binarize=<threshold>, or recode the column first."
+    "binarize=<threshold> (--binarize), or recode the column first."
 )
 
 
@@ -80,15 +80,21 @@ class BadCells:
 def _remedy(value: Any) -> str:
     """What to do about a value like this one."""
     if isinstance(value, str):
-        return (
-            "Recode text to 0/1 first; if the column is a name or a class, leave it out of the table (on the "
-            "command line: --id or --label)."
-        )
+        try:
+            return _remedy(float(value))
+        except ValueError:
+            return (
+                "Recode text to 0/1 first; if the column is a name or a class, leave it out of the table (in files: "
+                "id_column= and label_columns= of read_table, --id and --label on the command line)."
+            )
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if value == -1:
             return "For tables coded -1/1 set binarize=0, or map -1 to 0 first."
         if value == 2:
-            return "For tables coded 1/2 subtract one first; for counts set binarize=0. " + REMEDY
+            return (
+                "For tables coded 1/2 recode first (which of the two is yes?), or, if 2 means yes, set binarize=1.5; for "
+                "counts set binarize=0 (--binarize on the command line)."
+            )
         if not np.isfinite(value):
             return "Infinite cells have no meaning here; mark unknown cells as NaN."
     return REMEDY

@@ -143,16 +143,9 @@ def canonical_csr(matrix: Any, bad: BadCells, binarize: float | None) -> Any:
         raise InputTypeError("Complex data not supported: cells must be 0, 1 or unknown.")
     if matrix.dtype.kind not in "biuf":
         raise InputTypeError(f"sparse tables must hold numbers or booleans, not {matrix.dtype}.")
-    csr = sp.csr_array(matrix, copy=True)
-    data = csr.data
-    if len(csr.indices) and (
-        csr.indices.min() < 0 or csr.indices.max() >= csr.shape[1] or (np.diff(csr.indptr) < 0).any()
-    ):
-        raise InputError(
-            f"the sparse table is damaged: a column index lies outside 0..{csr.shape[1] - 1} or its row pointer falls."
-        )
-    if data.dtype == np.bool_:
-        csr = sp.csr_array((data.astype(np.int32), csr.indices, csr.indptr), shape=csr.shape)
+    _check_structure(matrix)
+    # Entries of one cell are summed; that must not wrap.
+    csr = sp.csr_array(matrix.astype(np.int64) if matrix.dtype.kind in "biu" else matrix, copy=True)
     csr.sum_duplicates()
     csr.sort_indices()
     data = csr.data
@@ -165,6 +158,19 @@ def canonical_csr(matrix: Any, bad: BadCells, binarize: float | None) -> Any:
     out = sp.csr_array((values, csr.indices, csr.indptr), shape=csr.shape)
     out.eliminate_zeros()
     return out
+
+
+def _check_structure(matrix: Any) -> None:
+    """Refuse a sparse table whose parts do not fit together; converting it would read outside of memory."""
+    try:
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.copy().check_format(full_check=True)  # it may tidy the arrays that it looks at
+        elif matrix.format == "coo":
+            for places, limit in zip((matrix.row, matrix.col), matrix.shape):
+                if len(places) and (places.min() < 0 or places.max() >= limit):
+                    raise ValueError(f"an index lies outside 0..{limit - 1}")
+    except ValueError as error:
+        raise InputError(f"the sparse table is damaged: {error}.") from None
 
 
 def _note_sparse(csr: Any, data: NDArray[Any], codes: Codes, bad: BadCells, binarize: float | None) -> None:

@@ -58,7 +58,7 @@ def _joined(parts: list[Any]) -> Any:
         import pandas as pd
 
         return pd.concat(parts, ignore_index=True)
-    if isinstance(parts[0], np.ma.MaskedArray):
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
         return np.ma.concatenate(parts)
     return np.concatenate(parts)
 

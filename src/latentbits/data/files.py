@@ -40,6 +40,7 @@ class Table:
 
     reader: Reader
     ids: list[str] | None = None
+    id_name: str = "id"
     labels: dict[str, list[str]] = field(default_factory=dict)
 
     @property
@@ -109,7 +110,6 @@ def read_table(
         raise FileError(f"{place} is a folder; only Parquet tables may be folders.")
     if kind not in ("csv", "tsv", "parquet") and (id_column is not None or label_columns):
         raise InputError(f"{kind} tables have no id or label columns to set aside.")
-    text_options = {"encoding": encoding}
     if kind in ("csv", "tsv"):
         text = read_delimited(
             path,
@@ -120,9 +120,9 @@ def read_table(
             binarize=binarize,
             encoding=encoding,
         )
-        return Table(text.reader, text.ids, text.labels)
+        return Table(text.reader, text.ids, id_column or "id", text.labels)
     if kind == "transactions":
-        return Table(read_transactions(place, **text_options).reader)
+        return Table(read_transactions(place, delimiter=delimiter, encoding=encoding).reader)
     if kind == "triples":
         text = read_triples(place, delimiter=delimiter, header=header, binarize=binarize, encoding=encoding)
         return Table(text.reader, text.ids)
@@ -130,7 +130,7 @@ def read_table(
         from .parquet import ParquetReader
 
         parquet = ParquetReader(place, binarize, id_column, label_columns)
-        return Table(parquet, parquet.ids, parquet.label_values)
+        return Table(parquet, parquet.ids, id_column or "id", parquet.label_values)
     return Table(_read_arrays(place, kind, binarize))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,17 @@ from ..errors import FileError, InputError, need
 from .block import Codes
 from .checks import BadCells, Labels
 from .readers import arrow_codes
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Trouble with a file becomes a FileError."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise FileError(f"{path} is not a readable Parquet file ({str(error).splitlines()[0]}).") from None
 
 
 class ParquetReader:
@@ -58,23 +70,19 @@ class ParquetReader:
 
     def _open(self, f: int) -> Any:
         """The file number ``f``; opened anew, because readers may sit in several threads or processes."""
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        try:
+        with _readable(self.paths[f]):
             return pq.ParquetFile(self.paths[f])
-        except (pa.ArrowInvalid, OSError) as error:
-            raise FileError(f"{self.paths[f]} is not a readable Parquet file ({error}).") from None
 
     def _column(self, name: str) -> list[str]:
         """All values of one column as text."""
-        import pyarrow.parquet as pq
-
-        return [
-            "" if value is None else str(value)
-            for path in self.paths
-            for value in pq.ParquetFile(path).read(columns=[name]).column(0).to_pylist()
-        ]
+        out: list[str] = []
+        for f, path in enumerate(self.paths):
+            with _readable(path):
+                values = self._open(f).read(columns=[name]).column(0).to_pylist()
+            out += ["" if value is None else str(value) for value in values]
+        return out
 
     def read(self, low: int, high: int, bad: BadCells) -> Codes:
         """Codes of the rows; touches only the row groups they lie in."""
@@ -83,7 +91,8 @@ class ParquetReader:
         pieces = []
         for g in range(first, last):
             f, group = self.groups[g]
-            table = self._open(f).read_row_group(group, columns=self.columns)
+            with _readable(self.paths[f]):
+                table = self._open(f).read_row_group(group, columns=self.columns)
             begin = max(low - int(self.bounds[g]), 0)
             end = min(high, int(self.bounds[g + 1])) - int(self.bounds[g])
             start = int(self.bounds[g]) + begin

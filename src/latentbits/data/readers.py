@@ -194,6 +194,9 @@ def _pandas_reader(frame: Any, binarize: float | None) -> Reader:
     """The reader for a pandas frame, sparse if all of its columns are."""
     import pandas as pd
 
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise InputError(f"the column name {twice!r} occurs more than once; rename one.")
     sparse = [isinstance(kind, pd.SparseDtype) and not kind.fill_value for kind in frame.dtypes]
     if sparse and all(sparse):
         return SparseReader(frame.sparse.to_coo(), binarize, [str(name) for name in frame.columns], frame.index)

@@ -125,6 +125,16 @@ def named(owner: str) -> Iterator[None]:
         raise type(error)(f"{owner}: {text}") from None
 
 
+def _reader_in(X: Any) -> Any:
+    """X if it is a reader, its reader if it is a Table, else None.
+
+    Told by the type, because frames have attributes named like their columns.
+    """
+    if hasattr(type(X), "read") and hasattr(X, "labels") and hasattr(X, "lazy"):
+        return X
+    return X.reader if type(X).__name__ == "Table" and hasattr(X, "reader") else None
+
+
 def open_source(
     X: Any,
     *,
@@ -163,7 +173,9 @@ def open_source(
             isinstance(binarize, bool) or not isinstance(binarize, (int, float, np.number)) or binarize != binarize
         ):
             raise InputError(f"binarize must be a number or None; got {binarize!r}.")
-        if hasattr(X, "block") and hasattr(X, "starts"):
+        if hasattr(type(X), "n_blocks"):  # a source, open already
+            if sample_weight is not None:
+                raise InputError("a table that is open already carries its own weights; give them when opening it.")
             opened: Source = X
             return opened
         if isinstance(X, (str, os.PathLike)):
@@ -175,7 +187,7 @@ def open_source(
 
             return dask_source(X, owner, binarize, block_rows, sample_weight, merge)
         else:
-            reader = X if hasattr(X, "read") and hasattr(X, "labels") else reader_of(X, binarize)
+            reader = _reader_in(X) or reader_of(X, binarize)
         check_shape(reader.shape, owner)
         weights = check_weights(sample_weight, reader.shape[0], owner)
         return TableSource(reader, owner, block_rows, weights, merge)

@@ -16,7 +16,7 @@ class Totals(NamedTuple):
     ones: Float  # (D,) weight of the ones of every column
     observed: Float  # (D,) weight of the observed cells of every column
     n_rows: int  # rows of the table
-    n_ones: int  # ones among stored rows
+    n_ones: int  # ones of the table
     n_unknown: int  # unknown cells of the table
     n_blank_rows: int  # rows without any observed cell
     n_weighted: int  # rows with a positive weight
@@ -41,7 +41,10 @@ def totals(block: Block) -> Totals:
     observed = np.full(block.n_columns, weights.sum())
     n_unknown = n_blank = 0
     if block.unknown is not None:
-        observed = observed - block.unknown.t_dot(weights[:, None])[:, 0]
+        # Counted apart, because a difference of sums of weights need not come out at exactly zero.
+        positive = (weights > 0).astype(np.float64)
+        never = block.unknown.t_dot(positive[:, None])[:, 0] == positive.sum()
+        observed = np.where(never, 0.0, observed - block.unknown.t_dot(weights[:, None])[:, 0])
         counts = block.unknown.row_counts()
         n_unknown = int((counts * repeats).sum())
         n_blank = int(repeats[counts == block.n_columns].sum())

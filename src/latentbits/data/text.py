@@ -5,6 +5,7 @@ Standard library only, so that the command line works without pandas.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -47,6 +48,10 @@ TRIPLE_HEADERS = {
 def opened(path: Path | str, encoding: str) -> Iterator[io.TextIOBase]:
     """Open a text file, gzipped or not, or standard input ("-"); trouble with it becomes a FileError."""
     try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise FileError(f"no text encoding is called {encoding!r}.") from None
+    try:
         if str(path) == "-":
             raw: Any = io.BytesIO(sys.stdin.buffer.read())
         elif str(path).endswith(".gz"):
@@ -60,8 +65,6 @@ def opened(path: Path | str, encoding: str) -> Iterator[io.TextIOBase]:
             f"{path} is not {encoding.removesuffix('-sig')} text (byte {error.object[error.start]:#04x} at offset "
             f"{error.start} of a piece). Name its encoding, e.g. --encoding latin-1 (encoding='latin-1')."
         ) from None
-    except LookupError:
-        raise FileError(f"no text encoding is called {encoding!r}.") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileError(f"{path} is not a whole gzip file ({error}).") from None
     except csv.Error as error:
@@ -128,19 +131,16 @@ def _code_of_word(word: str, binarize: float | None) -> int:
 
 
 def _looks_like_header(row: list[str]) -> bool:
-    """Whether no word of the line could be a cell that is 0, 1 or a number."""
+    """Whether some word of the line is neither a number nor one that a cell may hold."""
     for word in row:
         plain = word.strip().lower()
-        if plain in CODE_OF_WORD and plain not in WORDS_UNKNOWN and len(plain) != 1:
-            return False
-        if plain in ("0", "1"):
-            return False
+        if plain in CODE_OF_WORD:
+            continue
         try:
             float(plain)
         except ValueError:
-            continue
-        return False
-    return True
+            return True
+    return False
 
 
 def read_delimited(
@@ -210,7 +210,9 @@ def _collect(
     bad = BadCells()
     for row in lines:
         if not row:
-            continue
+            if len(names) > 1:
+                continue  # an empty line between rows
+            row = [""]  # the one cell of the line is unknown
         if len(row) != len(names):
             raise FileError(
                 f"{path}: row {len(rows)} has {len(row)} fields where {len(names)} are expected "
@@ -235,22 +237,23 @@ def _collect(
     return TextTable(reader, ids or None, dict(zip(label_columns, labels)))
 
 
-def read_transactions(path: Path | str, *, encoding: str = "utf-8-sig") -> TextTable:
-    """Read one basket per line; the items become columns in sorted order, an empty line is an empty basket."""
+def read_transactions(path: Path | str, *, delimiter: str | None = None, encoding: str = "utf-8-sig") -> TextTable:
+    """Read one basket per line; the items become columns in sorted order, an empty line is an empty basket.
+
+    Items are separated by tabs, semicolons or commas if the file has any (in this order), else by blanks.
+    """
+    with opened(path, encoding) as text:
+        lines = text.read().splitlines()
+    separator = delimiter or next((c for c in "\t;," if any(c in line for line in lines)), None)
     number: dict[str, int] = {}
     indptr, indices = [0], []
-    separator: str | None = None
-    with opened(path, encoding) as text:
-        for line in text:
-            if separator is None and line.strip():
-                separator = next((c for c in "\t;," if c in line.strip()), " ")
-            items = line.split() if separator in (" ", None) else line.strip().split(separator)
-            basket = {number.setdefault(item.strip(), len(number)) for item in items if item.strip()}
-            indices.extend(sorted(basket))
-            indptr.append(len(indices))
+    for line in lines:
+        items = [item.strip() for item in line.split(separator)]
+        indices.extend(sorted({number.setdefault(item, len(number)) for item in items if item}))
+        indptr.append(len(indices))
     if not number:
         raise FileError(f"{path} holds no items; a transaction list has one basket per line.")
-    names = sorted(number, key=lambda item: (not item.isdigit(), int(item) if item.isdigit() else 0, item))
+    names = sorted(number, key=lambda item: (not item.isdecimal(), int(item) if item.isdecimal() else 0, item))
     order = np.empty(len(names), np.int32)
     order[[number[name] for name in names]] = np.arange(len(names))
     matrix = sp.csr_array(
@@ -270,8 +273,8 @@ def read_triples(
 ) -> TextTable:
     """Read long form: row, column and, optionally, value.  Cells that are not named are 0."""
     with opened(path, encoding) as text:
-        first = text.readline()
-        if not first.strip():
+        first = next((line for line in text if line.strip()), "")
+        if not first:
             raise FileError(f"{path} is empty; long form has lines 'row,column' or 'row,column,value'.")
         separator = delimiter or _delimiter(first)
         lines = list(csv.reader(itertools.chain([first], text), delimiter=separator, strict=True))

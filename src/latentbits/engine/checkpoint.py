@@ -56,6 +56,7 @@ def write_atomically(target: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(aside, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         os.replace(aside, target)
     except OSError as error:
         _remove(aside)
@@ -64,6 +65,13 @@ def write_atomically(target: Path, content: bytes) -> None:
         _remove(aside)
         raise
     _flush_folder(target.parent)
+
+
+def _umask() -> int:
+    """The permissions that new files do not get."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
 
 
 def _remove(path: str) -> None:

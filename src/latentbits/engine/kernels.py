@@ -26,7 +26,7 @@ def exp_shares(values, n, whole, values_bits, whole_bits):
     Every step is the same arithmetic for each number on its own, so the loops vectorise (a third of the time of ``exp``
     called one by one) and the result does not depend on how wide the machine's vectors are.  x = m ln 2 + r with
     |r| <= ln 2 / 2, exp(r) by its series to r^13 (error below two units in the last place), times 2^m by adding m to the
-    exponent bits.  ``whole`` is work space; ``values_bits`` and ``whole_bits`` are integer views of ``values`` and ``whole``.
+    exponent bits.  ``whole`` is work space; ``values_bits`` and ``whole_bits`` are the integer views of the two.
     """
     for k in range(n):
         x = values[k] if values[k] > NEGLIGIBLE else NEGLIGIBLE

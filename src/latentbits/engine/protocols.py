@@ -54,6 +54,7 @@ class Model:
     """
 
     monotone: bool = True  # the objective never falls
+    params_type: Any = None  # the NamedTuple of the parameters
     has_rows: bool = False  # every row has unknowns of its own, kept from pass to pass
 
     def start_rows(self, block: Block, params: Params, seed: int) -> Any:
@@ -83,6 +84,10 @@ class Model:
     def rescue(self, params: Params, stats: Stats, again: Again) -> Params | None:
         """A bold change (a starved component seeded anew), kept only if the objective agrees; None: nothing to do."""
         return None
+
+    def as_stats(self, params: Params) -> Stats:
+        """Statistics per unit of weight that these parameters stand for; families with ``partial_fit`` define it."""
+        raise NotImplementedError
 
     def arrange(self, params: Params) -> Params:
         """Parameters in the order in which users see the components."""

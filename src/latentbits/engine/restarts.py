@@ -97,22 +97,25 @@ def fit_restarts(
     listener: Listener,
     name: str = "fit",
     bookmark: Bookmark | None = None,
+    params_type: Any = None,
 ) -> Result:
     """Run EM from ``start(0)``, ``start(1)``, ... and return the best.
 
-    A start that fails is recorded and left out; the fit fails only if all do.
+    A start that fails is recorded and left out; the fit fails only if all do.  ``params_type`` is the NamedTuple of the
+    parameters, for reading a checkpoint back.
     """
     run = _Run(0, None, [], [], None)
     if n_init < 1 or options.max_iter < 1:
         raise FitError("at least one start and one pass are needed.")
     if bookmark is not None and bookmark.resume and os.path.exists(bookmark.path):
-        run = _read(bookmark, start(0).params, sweep)
+        run = _read(bookmark, params_type, sweep)
     listener.begin(Begin(name, n_init, options.max_iter))
     stopped = False
     try:
         while run.number < n_init and not stopped:
             run, stopped = _one_start(model, sweep, start, options, listener, run, bookmark)
-            _write(bookmark, run, sweep)
+            if not stopped:  # a start that was stopped has written where it stands
+                _write(bookmark, run, sweep)
     finally:
         best = _best(run.ended)
         listener.end(End(best.n_iter if best else 0, best.objective if best else np.nan))
@@ -151,6 +154,7 @@ def _one_start(
                 _write(bookmark, run, sweep)
             if listener.step(Progress(run.number, step, options.scale)) and not settled:
                 stopped = True
+                _write(bookmark, run, sweep)
                 break
     except KeyboardInterrupt:
         if not settled:
@@ -207,7 +211,7 @@ def _plain(point: Point, sweep: Sweep) -> Any:
     return (point.params, tuple(sweep.fetch_rows(point.rows)))
 
 
-def _read(bookmark: Bookmark, like: Any, sweep: Sweep) -> _Run:
+def _read(bookmark: Bookmark, params_type: Any, sweep: Sweep) -> _Run:
     """Read a checkpoint, refusing one of another fit."""
     header, arrays = read_sealed(bookmark.path, "checkpoint")
     theirs, ours = header["identity"], bookmark.identity
@@ -222,7 +226,7 @@ def _read(bookmark: Bookmark, like: Any, sweep: Sweep) -> _Run:
         shape = header["shapes"].get(name)
         if shape is None:
             return None
-        parameters = unflatten(shape[0], arrays, type(like), f"{name}.0")
+        parameters = unflatten(shape[0], arrays, params_type, f"{name}.0")
         rows = [unflatten(s, arrays, None, f"{name}.1.{b}") for b, s in enumerate(shape[1])]
         return Point(parameters, sweep.place_rows(rows))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import LatentBitsEstimator, frame_of
 from ..data.summary import Totals
@@ -90,7 +91,9 @@ class BernoulliMixture(LatentBitsEstimator):
     [1.0, 1.0, 0.0, 0.0]
     """
 
-    record_types: ClassVar = {kind.__name__: kind for kind in (MixtureModel, MixtureParams, MixtureStats, Online)}
+    record_types: ClassVar = {
+        kind.__name__: kind for kind in (MixtureModel, MixtureParams, MixtureStats, Online, Totals)
+    }
 
     def __init__(
         self,
@@ -208,8 +211,8 @@ class BernoulliMixture(LatentBitsEstimator):
         -------
         (n_rows, n_components) array
         """
-        sweep, ready = self._asked(X)
-        return np.concatenate(sweep.collect(self._model.represent, ready))
+        check_is_fitted(self, "_params")
+        return self._per_row(X, self._model.represent)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then the most probable class of every row."""
@@ -255,6 +258,7 @@ class BernoulliMixture(LatentBitsEstimator):
         list of dict
             With feature, component, probability, ones (expected ones in the class) and rows (expected known cells).
         """
+        n_components = len(self.components_)
         names = getattr(self, "feature_names_in_", None)
         names = list(range(self.n_features_in_)) if names is None else [str(name) for name in names]
         if X is None:
@@ -275,7 +279,7 @@ class BernoulliMixture(LatentBitsEstimator):
                 "rows": float(rows[k, j]),
             }
             for j in range(self.n_features_in_)
-            for k in range(self.n_components)
+            for k in range(n_components)
         ]
 
     def profile_frame(self, X: Any = None) -> Any:

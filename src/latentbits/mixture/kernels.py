@@ -1,8 +1,9 @@
 """The E-step over index lists in one walk: scores, shares and their sums while a row is at hand.
 
 The number of classes is padded to a multiple of four, and classes are taken eight (then four) at a time with their
-running sums in named variables: the compiler then keeps them in vector registers.  Exponentials are taken for sixteen rows
-at a time.  Together this is 1.2 to 1.4 times the speed of the plain loops.  That needs LLVM's straight-line vectoriser, which Numba leaves off; it changes speed, never a result.
+running sums in named variables, which the compiler keeps in vector registers; exponentials are taken for sixteen rows
+at a time.  Together this is 1.2 to 1.4 times the speed of the plain loops.  It needs LLVM's straight-line vectoriser,
+which Numba leaves off; switching it on changes speed, never a result.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numba import config, njit
 
 from ..engine.kernels import GROUP, exp_shares
 
-config.SLP_VECTORIZE = 1
+config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 
 # Places are unsigned, which spares checks for negative ones; so are the numbers added to them.
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)

@@ -82,6 +82,8 @@ class Causes(NamedTuple):
 class MixtureModel(Model):
     """The maths of the mixture; ``target`` (D,) are the marginals that ``smoothing`` pulls toward."""
 
+    params_type = MixtureParams
+
     n_components: int
     target: Float
     smoothing: float = 1.0
@@ -127,6 +129,7 @@ class MixtureModel(Model):
         """The same for index lists without unknown cells, in one walk."""
         from .kernels import e_step_lists
 
+        assert len(ready.slope) == block.n_columns  # kernels do not check places
         indptr, indices = block.ones.lists()
         mass, on = np.zeros_like(ready.padded_base), np.zeros_like(ready.padded_slope)
         value = e_step_lists(indptr, indices, block.row_weights(), ready.padded_base, ready.padded_slope, mass, on)
@@ -150,9 +153,9 @@ class MixtureModel(Model):
         if stats.unseen is not None:
             seen = np.maximum(seen - stats.unseen.T, 0.0)
         total = seen + self.smoothing
-        # A class that has seen (almost) nothing of a column keeps what it had.
+        # A class that has seen (almost) nothing of a column takes the marginal.
         known = total > 1e-14 * self.total_weight
-        probs = np.where(known, 0.0, params.probs)
+        probs = np.where(known, 0.0, self.target)
         np.divide(stats.on.T + self.smoothing * self.target, total, out=probs, where=known)
         return MixtureParams(weights / weights.sum(), np.clip(probs, EDGE, 1 - EDGE))
 
@@ -167,6 +170,10 @@ class MixtureModel(Model):
         weights = params.weights.copy()
         weights[starved] = least
         return MixtureParams(weights / weights.sum(), probs)
+
+    def as_stats(self, params: MixtureParams) -> MixtureStats:
+        """The sums per unit of weight of a table that these parameters fit."""
+        return MixtureStats(params.weights, (params.weights[:, None] * params.probs).T, None, 0.0)
 
     def arrange(self, params: MixtureParams) -> MixtureParams:
         """Classes by decreasing weight."""

@@ -67,14 +67,14 @@ class _Race:
             clocks = first * np.bincount(block.origin, minlength=block.n_rows)
         with np.errstate(divide="ignore"):
             times = clocks / rate
-        # If every row equals a seed, any row will do.
-        times = np.where(np.isfinite(times), times, 1e300)
+        # If every row equals a seed, any row that counts will do.
+        times = np.where(np.isfinite(times), times, np.where(block.row_weights() > 0, 1e300, np.inf))
         i = int(np.argmin(times))
         return Lowest(float(times[i]), block.start + i, block.take(np.array([i])).codes()[0]), nearest
 
 
 def hamming(block: Block, row: Any) -> Float:
-    """Hamming distance (n,) of every row to one row, over the cells known in both, plus a little for the rest."""
+    """Hamming distance (n,) of every row to one row, over the cells known in both."""
     ones = (row == 1).astype(float)[:, None]
     known = (row != UNKNOWN).astype(float)[:, None]
     shared = block.ones.dot(ones)[:, 0]

@@ -1,7 +1,7 @@
 """The two models that every family has to beat: independent columns and the Chow-Liu tree.
 
-Both count with Laplace smoothing and score rows in nats.  Unknown cells are left out of the counts; rows to be scored
-must be complete for the tree.
+Both count with Laplace smoothing and score rows in nats.  Independent columns leave unknown cells out; the tree needs
+complete rows.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class IndependentColumns:
 
     def fit(self, X: Any, sample_weight: Any = None) -> IndependentColumns:
         """Count."""
+        _check_smoothing(self.smoothing)
         source = open_source(X, owner="IndependentColumns", sample_weight=sample_weight)
         ones, seen = np.zeros(source.shape[1]), np.zeros(source.shape[1])
         for b in range(source.n_blocks):
@@ -52,7 +53,7 @@ class IndependentColumns:
 
     def score_samples(self, X: Any) -> Any:
         """Log-likelihood of every row."""
-        source = open_source(X, owner="IndependentColumns")
+        source = _same_columns(open_source(X, owner="IndependentColumns"), len(self.probs_))
         log_on, log_off = np.log(self.probs_), np.log1p(-self.probs_)
         parts = []
         for b in range(source.n_blocks):
@@ -82,6 +83,7 @@ class ChowLiuTree:
 
     def fit(self, X: Any, sample_weight: Any = None) -> ChowLiuTree:
         """Count pairs, grow the tree."""
+        _check_smoothing(self.smoothing)
         source = open_source(X, owner="ChowLiuTree", sample_weight=sample_weight)
         both, n = _pair_counts(source)
         ones = np.diag(both).copy()
@@ -107,7 +109,7 @@ class ChowLiuTree:
 
     def score_samples(self, X: Any) -> Any:
         """Log-likelihood of every row; the rows must be complete."""
-        source = open_source(X, owner="ChowLiuTree")
+        source = _same_columns(open_source(X, owner="ChowLiuTree"), len(self.parents_))
         parents = np.where(self.parents_ < 0, 0, self.parents_)
         parts = []
         for b in range(source.n_blocks):
@@ -123,6 +125,19 @@ class ChowLiuTree:
     def score(self, X: Any) -> float:
         """Mean log-likelihood per row."""
         return float(self.score_samples(X).mean())
+
+
+def _check_smoothing(smoothing: float) -> None:
+    """Without smoothing an unseen value would have probability zero."""
+    if not smoothing > 0:
+        raise InputError(f"smoothing must be above 0; got {smoothing!r}.")
+
+
+def _same_columns(source: Source, n_columns: int) -> Source:
+    """The source, if it has as many columns as were fitted."""
+    if source.shape[1] != n_columns:
+        raise InputError(f"the table has {source.shape[1]} columns; the model was fitted to {n_columns}.")
+    return source
 
 
 def _pair_counts(source: Source) -> tuple[Any, float]:

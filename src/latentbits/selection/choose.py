@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..base import frame_of, quiet
+from ..data.checks import check_weights
 from ..data.holdout import HiddenSource, held_out_rows
 from ..data.source import Source, open_source
 from ..errors import InputError, LatentBitsWarning
@@ -103,6 +104,8 @@ def select(
     >>> latentbits.select(latentbits.BernoulliMixture(random_state=0), X, range(1, 6)).best_
     3
     """
+    if isinstance(n_components, int):
+        raise InputError("select: n_components must be several numbers to try, e.g. range(1, 9); got one.")
     numbers = sorted({int(k) for k in n_components})
     if not numbers or numbers[0] < 1:
         raise InputError("select: n_components must hold whole numbers, 1 or more.")
@@ -110,6 +113,12 @@ def select(
         raise InputError(f"select: criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
     if not 0 < share < 1:
         raise InputError(f"select: share must lie between 0 and 1; got {share!r}.")
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 1:
+        raise InputError(f"select: folds must be a whole number, 1 or more; got {folds!r}.")
+    if not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise InputError(f"select: random_state must be a whole number, 0 or more; got {random_state!r}.")
+    if criterion == "cells" and sample_weight is not None:
+        raise InputError("select: hidden cells are not weighted; leave sample_weight out or use another criterion.")
     judge = {"bic": _by_criterion, "aic": _by_criterion, "cells": _by_cells, "rows": _by_rows}[criterion]
     source = open_source(
         X,
@@ -122,8 +131,8 @@ def select(
     tell = progress or (lambda done, total, note: None)
     context = _Context(estimator, X, source, criterion, share, folds, int(random_state), sample_weight, tell)
     with quiet(LatentBitsWarning):
-        losses = judge(context, numbers)
-    return _chosen(context, numbers, losses)
+        losses, weights = judge(context, numbers)
+    return _chosen(context, numbers, losses, weights)
 
 
 @dataclass(frozen=True)
@@ -141,18 +150,17 @@ class _Context:
     tell: Callable[[int, int, str], None]
 
     def fresh(self, k: int) -> Any:
-        """An unfitted estimator with ``k`` components."""
-        return clone(self.estimator).set_params(n_components=k)
+        """An unfitted estimator with ``k`` components; a checkpoint could belong to one of the fits only."""
+        return clone(self.estimator).set_params(n_components=k, checkpoint=None)
 
 
-def _chosen(context: _Context, numbers: list[int], losses: list[Any]) -> Selection:
+def _chosen(context: _Context, numbers: list[int], losses: list[Any], weights: Any) -> Selection:
     """Compare the losses, pair by pair with the best, and refit."""
-    means = [float(np.mean(loss)) for loss in losses]
+    means = [float(np.average(loss, weights=weights)) for loss in losses]
     best = int(np.argmin(means))
     table = []
     for k, loss, mean in zip(numbers, losses, means):
-        difference = np.asarray(loss) - np.asarray(losses[best])
-        error = float(difference.std(ddof=1) / np.sqrt(len(difference))) if len(difference) > 1 else 0.0
+        error = _standard_error(np.asarray(loss) - np.asarray(losses[best]), weights)
         table.append({"n_components": k, context.criterion: mean, "above_best": mean - means[best], "se": error})
     near = [k for k, row in zip(numbers, table) if row["above_best"] <= row["se"]]
     estimator = context.fresh(numbers[best])
@@ -160,7 +168,16 @@ def _chosen(context: _Context, numbers: list[int], losses: list[Any]) -> Selecti
     return Selection(context.criterion, table, numbers[best], min(near), estimator)
 
 
-def _by_criterion(context: _Context, numbers: list[int]) -> list[Any]:
+def _standard_error(differences: Any, weights: Any) -> float:
+    """Standard error of a weighted mean of paired differences."""
+    if len(differences) < 2:
+        return 0.0
+    shares = weights / weights.sum()
+    spread = ((differences - (shares * differences).sum()) ** 2 * shares**2).sum()
+    return float(np.sqrt(spread * len(differences) / (len(differences) - 1)))
+
+
+def _by_criterion(context: _Context, numbers: list[int]) -> tuple[list[Any], Any]:
     """BIC or AIC of every number of components."""
     out = []
     for done, k in enumerate(numbers):
@@ -169,10 +186,10 @@ def _by_criterion(context: _Context, numbers: list[int]) -> list[Any]:
         total = fitted.score(context.source) * fitted.weight_seen_
         price = np.log(fitted.weight_seen_) if context.criterion == "bic" else 2.0
         out.append([-2 * total + fitted.n_free_ * price])
-    return out
+    return out, np.ones(1)
 
 
-def _by_cells(context: _Context, numbers: list[int]) -> list[Any]:
+def _by_cells(context: _Context, numbers: list[int]) -> tuple[list[Any], Any]:
     """Log-loss of every hidden cell, for every number of components."""
     n_cells = context.source.shape[0] * context.source.shape[1]
     share = min(context.share, MOST_CELLS / n_cells)
@@ -182,7 +199,8 @@ def _by_cells(context: _Context, numbers: list[int]) -> list[Any]:
         for i, k in enumerate(numbers):
             context.tell(fold * len(numbers) + i, context.folds * len(numbers), f"fold {fold + 1}, K={k}")
             losses[i].append(hidden_losses(context.fresh(k).fit(hidden), hidden))
-    return [np.concatenate(loss) for loss in losses]
+    joined = [np.concatenate(loss) for loss in losses]
+    return joined, np.ones(len(joined[0]))
 
 
 def hidden_losses(fitted: Any, hidden: HiddenSource) -> Any:
@@ -197,17 +215,20 @@ def hidden_losses(fitted: Any, hidden: HiddenSource) -> Any:
     return np.concatenate(parts)
 
 
-def _by_rows(context: _Context, numbers: list[int]) -> list[Any]:
+def _by_rows(context: _Context, numbers: list[int]) -> tuple[list[Any], Any]:
     """Negative log-likelihood of every held-out row; held-out rows have weight zero in the fit."""
     n_rows = context.source.shape[0]
-    given = np.ones(n_rows) if context.weights is None else np.asarray(context.weights, float)
+    given = check_weights(context.weights, n_rows, "select")
+    given = np.ones(n_rows) if given is None else given
     losses: list[list[Any]] = [[] for _ in numbers]
+    weights = []
     for fold in range(context.folds):
-        held = held_out_rows(n_rows, context.share, context.seed, fold)
-        if held.all() or not held.any():
+        held = held_out_rows(n_rows, context.share, context.seed, fold) & (given > 0)
+        if held.sum() == (given > 0).sum() or not held.any():
             raise InputError(f"select: with {n_rows} rows a share of {context.share} holds out all rows or none.")
         for i, k in enumerate(numbers):
             context.tell(fold * len(numbers) + i, context.folds * len(numbers), f"fold {fold + 1}, K={k}")
             fitted = context.fresh(k).fit(context.X, sample_weight=np.where(held, 0.0, given))
             losses[i].append(-fitted.score_samples(context.source)[held])
-    return [np.concatenate(loss) for loss in losses]
+        weights.append(given[held])
+    return [np.concatenate(loss) for loss in losses], np.concatenate(weights)

@@ -1,0 +1,259 @@
+"""Mistakes that were made once: each test failed before its fix."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import latentbits
+from latentbits import BernoulliMixture
+from latentbits.data.source import open_source
+from latentbits.data.summary import totals
+from latentbits.datasets import make_mixture
+from latentbits.errors import FileError, InputError, LatentBitsWarning, NotConvergedWarning, TableWarning
+from latentbits.selection import ChowLiuTree, IndependentColumns
+from latentbits.testing.contracts import assert_same_bits
+
+T = make_mixture(200, 8, 2, random_state=0).data
+
+
+def test_going_on_with_other_columns_is_refused():
+    """Kernels do not check places: parameters of another shape must never reach them."""
+    sparse = sp.csr_array((np.random.default_rng(0).random((300, 40)) < 0.05).astype(float))
+    model = BernoulliMixture(3, warm_start=True, random_state=0, n_init=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        model.fit(sparse[:, :20])
+    with pytest.raises(InputError, match="20 columns before, 3 and 40 now"):
+        model.fit(sparse)
+    stream = BernoulliMixture(3, random_state=0).partial_fit(T)
+    with pytest.raises(InputError, match="partial_fit cannot go on"):
+        stream.set_params(n_components=2).partial_fit(T)
+    for baseline in (IndependentColumns(), ChowLiuTree()):
+        with pytest.raises(InputError, match="30 columns"):
+            baseline.fit(T).score(np.zeros((3, 30)))
+        with pytest.raises(InputError, match="smoothing"):
+            type(baseline)(smoothing=0).fit(T)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr"])
+def test_damaged_sparse_tables_are_refused_before_conversion(form):
+    code = (
+        "import scipy.sparse as sp, numpy as np, latentbits\n"
+        f"X = sp.coo_matrix(np.eye(3)).asformat({form!r})\n"
+        "(X.row if X.format == 'coo' else X.indices)[0] = 2**30\n"
+        "try:\n    latentbits.data.open_source(X)\n"
+        "except latentbits.errors.InputError as error:\n    print('refused', error)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 0 and ran.stdout.startswith("refused"), ran
+
+
+def test_a_stopped_fit_goes_on_from_its_checkpoint(tmp_path):
+    options = {"n_components": 2, "n_init": 2, "random_state": 0, "tol": 1e-9}
+    straight = BernoulliMixture(**options).fit(T)
+    path = tmp_path / "fit.checkpoint"
+    with pytest.warns(NotConvergedWarning):
+        BernoulliMixture(**options, checkpoint=path, callbacks=[lambda event: event.step.state.iteration == 3]).fit(T)
+    resumed = BernoulliMixture(**options, checkpoint=path).fit(T)
+    assert_same_bits(straight, resumed)
+    assert resumed.restarts_ == straight.restarts_
+
+
+def test_checkpoints_know_lists_warm_starts_and_their_seed(tmp_path):
+    a, b = np.full((2, 8), 0.3).tolist(), np.full((2, 8), 0.6).tolist()
+    a[0][0] = b[1][1] = 0.9
+    path = tmp_path / "fit.checkpoint"
+    BernoulliMixture(2, init=a, n_init=1, checkpoint=path).fit(T)
+    with pytest.raises(FileError, match="options"):
+        BernoulliMixture(2, init=b, n_init=1, checkpoint=path).fit(T)
+    other = tmp_path / "warm.checkpoint"
+    for seed in (0, 1):
+        model = BernoulliMixture(2, max_iter=3, n_init=1, random_state=seed, warm_start=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LatentBitsWarning)
+            model.fit(T)
+            model.set_params(checkpoint=other, random_state=0)
+            if seed == 0:
+                model.fit(T)
+            else:
+                with pytest.raises(FileError, match="going on from"):
+                    model.fit(T)
+    seedless = tmp_path / "seedless.checkpoint"
+    first = BernoulliMixture(2, n_init=1, checkpoint=seedless).fit(T)
+    assert_same_bits(first, BernoulliMixture(2, n_init=1, checkpoint=seedless).fit(T))
+
+
+def test_saved_options_keep_lists(tmp_path):
+    init = np.full((2, 8), 0.3)
+    init[0, 0] = 0.9
+    BernoulliMixture(2, init=init.tolist(), n_init=1).fit(T).save(tmp_path / "m")
+    assert np.array_equal(latentbits.load(tmp_path / "m").init, init)
+
+
+def test_streams_after_fits_and_files(tmp_path):
+    fitted = BernoulliMixture(2, random_state=0).fit(T)
+    before = fitted.score(T)
+    fitted.partial_fit(T[:1])
+    assert fitted.score(T) > before - 0.05 and not fitted.converged_ and "objective" not in fitted.summary()
+    assert len(fitted.restarts_frame()) == 0
+    ones = BernoulliMixture(2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        ones.partial_fit(np.ones((1000, 8))).fit(T).partial_fit(T[:5])
+    np.testing.assert_allclose(ones.marginals_, T.mean(axis=0), atol=0.02)
+    straight = BernoulliMixture(2, random_state=0).partial_fit(T[:100])
+    straight.save(tmp_path / "stream")
+    loaded = latentbits.load(tmp_path / "stream")
+    assert_same_bits(straight.partial_fit(T[100:]), loaded.partial_fit(T[100:]))
+
+
+def test_columns_named_like_attributes():
+    pd = pytest.importorskip("pandas")
+    for names in (["block", "starts", "n_blocks"], ["read", "labels", "lazy"]):
+        frame = pd.DataFrame(T[:, :3], columns=names)
+        assert BernoulliMixture(2, random_state=0).fit(frame).predict(frame).shape == (200,)
+
+
+def test_masked_and_plain_partitions_join():
+    da = pytest.importorskip("dask.array")
+    masked = np.ma.MaskedArray(T[100:], mask=np.arange(T[100:].size).reshape(100, 8) % 3 == 0)
+    both = da.concatenate([da.from_array(T[:100], chunks=(100, 8)), da.from_array(masked, chunks=(100, 8))])
+    block = open_source(both, block_rows=200).block(0)
+    assert block.unknown.n_marked == masked.mask.sum()
+
+
+def test_selection_with_weights_and_checkpoints(tmp_path):
+    model = BernoulliMixture(random_state=0, n_init=1, checkpoint=tmp_path / "c")
+    assert latentbits.select(model, T, [1, 2]).best_ in (1, 2)
+    weights = np.where(np.arange(200) < 150, 1.0, 0.0)
+    spoiled = T.copy()
+    spoiled[150:] = 1 - spoiled[150:]
+    plain = BernoulliMixture(random_state=0, n_init=1)
+    tables = [latentbits.select(plain, X, [1, 2], "rows", sample_weight=weights).table for X in (T, spoiled)]
+    assert tables[0] == tables[1]
+    for options, word in (
+        ({"criterion": "cells", "sample_weight": weights}, "not weighted"),
+        ({"criterion": "rows", "sample_weight": weights[:7]}, "sample_weight"),
+        ({"folds": 0}, "folds"),
+        ({"random_state": -1}, "random_state"),
+        ({"n_components": 4}, "several"),
+    ):
+        with pytest.raises(InputError, match=word):
+            latentbits.select(plain, T, **{"n_components": [1, 2], **options})
+
+
+def test_blank_columns_are_found_with_any_weights():
+    table = T.copy()
+    table[:, 3] = np.nan
+    for seed in range(20):
+        weights = np.random.default_rng(seed).random(200)
+        assert totals(open_source(table, sample_weight=weights).block(0)).observed[3] == 0
+    with pytest.warns(TableWarning, match=r"\(first: 3\)"):
+        model = BernoulliMixture(2, smoothing=0.0, random_state=0).fit(table)
+    np.testing.assert_allclose(model.components_[:, 3], 0.5)
+
+
+def test_a_table_without_zeros_is_doubted():
+    with pytest.warns(TableWarning, match="If a blank means no"):
+        BernoulliMixture(1).fit([[1, None], [None, 1], [1, 1]])
+
+
+def test_damaged_parquet_pages(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({f"c{j}": T[:, j] for j in range(8)}), path, compression="none")
+    content = bytearray(path.read_bytes())
+    content[4:400] = b"\xff" * 396
+    path.write_bytes(bytes(content))
+    with pytest.raises(FileError, match="not a readable Parquet file"):
+        BernoulliMixture(2).fit(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_files_get_the_usual_permissions(tmp_path):
+    model = BernoulliMixture(1).fit(T)
+    model.save(tmp_path / "m")
+    mask = os.umask(0o022)
+    os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o666 & ~mask
+    (tmp_path / "m").chmod(0o640)
+    model.save(tmp_path / "m")
+    assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o640
+
+
+def test_small_integers_do_not_wrap():
+    table = sp.coo_array((np.array([255, 2], np.uint8), ([0, 0], [1, 1])), shape=(2, 2))
+    with pytest.raises(InputError, match="is 257"):
+        open_source(table)
+
+
+def test_seeds_are_rows_that_count():
+    table = np.vstack([np.zeros((1, 4)), np.ones((5, 4))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        model = BernoulliMixture(2, init="k-means++", n_init=1, random_state=0, max_iter=1, smoothing=0.0)
+        model.fit(table, sample_weight=[0, 1, 1, 1, 1, 1])
+    assert (model.components_ > 0.5).all()
+
+
+def test_text_tables(tmp_path):
+    def shape(name, text, **options):
+        (tmp_path / name).write_text(text)
+        return latentbits.data.read_table(tmp_path / name, **options).shape
+
+    assert shape("a.csv", "y,n\nn,y\ny,y\n") == (3, 2)  # no header
+    assert shape("b.csv", "x\n1\n\n0\n") == (3, 1)  # the empty line is an unknown cell
+    assert shape("c.basket", "tea\nred wine,tea\n²,3\n") == (3, 4)
+    assert shape("d.basket", "a|b\nc\n", delimiter="|") == (2, 3)
+    assert shape("e.triples", "\nr1,c1\nr2,c2\n") == (2, 2)
+    with pytest.raises(FileError, match="no text encoding"):
+        shape("f.csv", "a\n1\n", encoding="martian")
+    (tmp_path / "g.csv").write_text("a,b\n1,2\n2,1\n")
+    with pytest.raises(InputError, match=r"binarize=1\.5"):
+        BernoulliMixture(1).fit(tmp_path / "g.csv")
+    table = latentbits.data.read_table(tmp_path / "a.csv")
+    assert BernoulliMixture(1).fit(table).n_features_in_ == 2
+
+
+def test_command_line_traps(tmp_path, capsys, monkeypatch):
+    from latentbits.cli.main import main
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(a) for a in arguments])
+        out, err = capsys.readouterr()
+        return stop.value.code or 0, out, err
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("who,a,b\nx,1,2\ny,2,1\ny,1,1\n")
+    before = (tmp_path / "t.csv").read_bytes()
+    assert "not a model" in run("fit", "t.csv", "--id", "who", "--binarize", 1.5, "-o", "t.csv")[2]
+    assert (tmp_path / "t.csv").read_bytes() == before
+    assert run("fit", "t.csv", "--id", "who", "-k", 1, "--binarize", 1.5, "-o", "m")[0] == 0
+    code, out, _ = run("impute", "m", "t.csv", "--id", "who")  # the threshold of the fit is known
+    assert code == 0 and out.splitlines()[:2] == ["who,a,b", "x,0,1"]
+    assert "exclude each other" in run("explain", "m", "t.csv", "--id", "who", "--unknown", "--surprising", 2)[2]
+    assert "1 or more" in run("explain", "m", "t.csv", "--id", "who", "--surprising", -2)[2]
+    assert "no row '0'" in run("explain", "m", "t.csv", "--id", "who", "--cell", "0:a")[2]
+    assert "2 rows are called" in run("explain", "m", "t.csv", "--id", "who", "--cell", "y:a")[2]
+    (tmp_path / "l.csv").write_text("name,id,a\nann,7,1\nbob,8,0\n")
+    assert run("fit", "l.csv", "--id", "name", "--label", "id", "-k", 1, "-o", "l")[0] == 0
+    assert run("impute", "l", "l.csv", "--id", "name", "--label", "id")[1].splitlines()[1] == "ann,7,1"
+
+
+def test_closed_pipes_are_no_failure(tmp_path):
+    np.savetxt(tmp_path / "t.csv", T.astype(int), fmt="%d", delimiter=",", header=",".join("abcdefgh"), comments="")
+    BernoulliMixture(1).fit(tmp_path / "t.csv").save(tmp_path / "m")
+    command = f"set -o pipefail; {sys.executable} -m latentbits sample m -n 200000 | head -1"
+    ran = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.stdout.strip() == "a,b,c,d,e,f,g,h" and ran.stderr == "" and ran.returncode == 0
