@@ -1,0 +1,59 @@
+"""scikit-learn's callbacks, where it has them."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+from ..engine import events
+
+try:  # scikit-learn 1.9 and later
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback._callback_support import callback_management_context
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Older scikit-learn has no callbacks."""
+
+    def callback_management_context(estimator: Any) -> Any:
+        """Older scikit-learn has no callbacks."""
+        return nullcontext()
+
+
+class SklearnCallbacks(events.Listener):
+    """Feeds scikit-learn's callbacks: a fit has starts, a start has iterations."""
+
+    def __init__(self, estimator: Any, n_init: int, X: Any) -> None:
+        self.estimator, self.n_init, self.X = estimator, n_init, X
+        self.restart = -1
+
+    def begin(self, event: events.Begin) -> None:
+        """The root task begins."""
+        self.max_iter = event.max_iter
+        self.root = self.estimator._init_callback_context(max_subtasks=self.n_init)
+        self.root.call_on_fit_task_begin(estimator=self.estimator, X=self.X)
+
+    def step(self, event: events.Progress) -> bool:
+        """An iteration is done; a new start begins when its number changes."""
+        stop = False
+        if event.restart != self.restart:
+            self._end_start()
+            self.restart = event.restart
+            self.start = self.root.subcontext(task_name="start", max_subtasks=self.max_iter)
+            self.start.call_on_fit_task_begin(estimator=self.estimator)
+        iteration = self.start.subcontext(task_name="iteration")
+        iteration.call_on_fit_task_begin(estimator=self.estimator)
+        stop = bool(iteration.call_on_fit_task_end(estimator=self.estimator, X=self.X))
+        return stop
+
+    def _end_start(self) -> None:
+        if self.restart >= 0:
+            self.start.call_on_fit_task_end(estimator=self.estimator)
+
+    def end(self, event: events.End) -> None:
+        """The root task ends."""
+        self._end_start()
+        self.root.call_on_fit_task_end(estimator=self.estimator, X=self.X)
+
+
+__all__ = ["CallbackSupportMixin", "SklearnCallbacks", "callback_management_context"]

@@ -1,0 +1,88 @@
+"""What the shell itself asks of every block: sums, scores, filled cells."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.block import Block
+from ..data.rng import cell_uniforms, row_uniforms
+from ..data.summary import Totals, totals
+
+
+class TableSums:
+    """Column sums as a pass that also tells tables apart."""
+
+    def __call__(self, block: Block, rows: Any) -> tuple[tuple[Totals, int], None]:
+        return (totals(block), block_digest(block)), None
+
+
+def block_digest(block: Block) -> int:
+    """A number that changes when the cells, their place or their weights do; adds over blocks."""
+    digest = hashlib.blake2b(f"{block.start}".encode(), digest_size=8)
+    for marks in (block.ones, block.unknown):
+        if marks is not None:
+            indptr, indices = marks.lists()
+            digest.update(indptr.tobytes())
+            digest.update(indices.tobytes())
+    if block.weights is not None:
+        digest.update(block.weights.tobytes())
+    return int.from_bytes(digest.digest(), "little")
+
+
+class StartRows:
+    """Row state of a block at the start."""
+
+    def __init__(self, model: Any, seed: int) -> None:
+        self.model, self.seed = model, seed
+
+    def __call__(self, block: Block, rows: Any, params: Any) -> tuple[None, Any]:
+        return None, self.model.start_rows(block, params, self.seed)
+
+
+class Scored:
+    """Weighted sum of the row scores of a block, and the weight."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, rows: Any, ready: Any) -> tuple[tuple[float, float], None]:
+        weights = block.row_weights()
+        return (float(self.model.log_prob(block, ready) @ weights), float(weights.sum())), None
+
+
+class Filled:
+    """A block with its unknown cells filled; sparse blocks stay sparse."""
+
+    def __init__(self, model: Any, how: str, seed: int, dense: bool) -> None:
+        self.model, self.how, self.seed, self.dense = model, how, seed, dense
+
+    def __call__(self, block: Block, ready: Any) -> Any:
+        if block.unknown is None:
+            rows = columns = np.empty(0, np.int64)
+            values = np.empty(0)
+        else:
+            indptr, indices = block.unknown.lists()
+            rows, columns = np.repeat(np.arange(block.n_rows), np.diff(indptr)), indices.astype(np.int64)
+            values = self._values(block, ready, rows, columns)
+        if self.dense:
+            out = block.codes().astype(np.float64)
+            out[rows, columns] = values
+            return out
+        indptr, indices = block.ones.lists()
+        all_rows = np.concatenate((np.repeat(np.arange(block.n_rows), np.diff(indptr)), rows))
+        all_columns = np.concatenate((indices, columns))
+        data = np.concatenate((np.ones(len(indices)), values))
+        return sp.csr_array((data, (all_rows, all_columns)), shape=(block.n_rows, block.n_columns))
+
+    def _values(self, block: Block, ready: Any, rows: Any, columns: Any) -> Any:
+        """What the unknown cells become."""
+        if self.how == "sample":
+            by_row = row_uniforms(self.seed, "fill", block.start, block.n_rows)[:, 0]
+            by_cell = cell_uniforms(self.seed, "fill", block.start, np.bincount(rows, minlength=block.n_rows))
+            return self.model.fill_draw(block, ready, rows, columns, by_row, by_cell).astype(np.float64)
+        values = self.model.fill_at(block, ready, rows, columns)
+        return values if self.how == "probability" else (values >= 0.5).astype(np.float64)
