@@ -27,7 +27,7 @@ from latentbits.mixture.model import MixtureModel
 from latentbits.mixture.starts import random_start
 
 K = 20
-ITERATIONS = 50
+ITERATIONS = 100
 GOALS = {("c20ng", "StepMix"): 20, ("kosarek", "StepMix"): 20, ("plants", "StepMix"): 10}
 GMM_GOAL = 5
 

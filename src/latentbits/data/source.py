@@ -84,6 +84,13 @@ class TableSource:
         """Number of blocks."""
         return len(self.starts) - 1
 
+    def by_work(self) -> list[int]:
+        """Block numbers, those with the most marks first if the blocks are at hand: threads then end together."""
+        if self._blocks is None:
+            return list(range(self.n_blocks))
+        work = [block.n_rows + block.ones.n_marked for block in self._blocks]
+        return sorted(range(self.n_blocks), key=lambda b: -work[b])
+
     def block(self, b: int) -> Block:
         """Block number ``b``."""
         if self._blocks is not None:

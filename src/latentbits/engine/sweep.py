@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
@@ -44,12 +44,15 @@ class LocalSweep:
         self.source, self.n_jobs = source, max(1, n_jobs)
         self.n_blocks = source.n_blocks
         self.pool: ThreadPoolExecutor | None = None
+        # Out of order more partial sums wait for their neighbours, which few blocks can afford.
+        by_work = getattr(source, "by_work", None) if 1 < self.n_blocks <= 8 * self.n_jobs else None
+        self.order: Sequence[int] = range(self.n_blocks) if by_work is None else by_work()
 
     def _each(self, call: Callable[[int], Any], take: Callable[[int, Any], None]) -> None:
         """``take(b, call(b))`` for every block number, in any order, one ``take`` at a time."""
         with one_blas_thread():
             helpers = min(self.n_jobs, self.n_blocks) - 1
-            numbers = iter(range(self.n_blocks))
+            numbers = iter(self.order)
             if helpers == 0:
                 for b in numbers:
                     take(b, call(b))
