@@ -149,14 +149,13 @@ class MixtureModel(Model):
         """Weighted shares of ones, drawn toward the column marginals."""
         weights = stats.mass + (self.concentration - 1)
         weights = np.maximum(weights / weights.sum(), WEIGHT_EDGE / self.n_components)
-        seen = np.broadcast_to(stats.mass[:, None], params.probs.shape)
+        seen = stats.mass[:, None]
         if stats.unseen is not None:
             seen = np.maximum(seen - stats.unseen.T, 0.0)
-        total = seen + self.smoothing
+        on, total = stats.on.T + self.smoothing * self.target, seen + self.smoothing
         # A class that has seen (almost) nothing of a column takes the marginal.
         known = total > 1e-14 * self.total_weight
-        probs = np.where(known, 0.0, self.target)
-        np.divide(stats.on.T + self.smoothing * self.target, total, out=probs, where=known)
+        probs = on / total if known.all() else np.where(known, on / np.where(known, total, 1.0), self.target)
         return MixtureParams(weights / weights.sum(), np.clip(probs, EDGE, 1 - EDGE))
 
     def rescue(self, params: MixtureParams, stats: MixtureStats, again: Again) -> MixtureParams | None:
