@@ -131,7 +131,7 @@ class MixtureModel(Model):
 
         assert len(ready.slope) == block.n_columns  # kernels do not check places
         indptr, indices = block.ones.lists()
-        mass, on = np.zeros_like(ready.padded_base), np.zeros_like(ready.padded_slope)
+        mass, on = np.zeros_like(ready.padded_base), _aligned_zeros(len(ready.padded_slope))
         value = e_step_lists(indptr, indices, block.row_weights(), ready.padded_base, ready.padded_slope, mass, on)
         k = self.n_components
         return MixtureStats(mass[:k], np.ascontiguousarray(on.reshape(block.n_columns, -1)[:, :k]), None, value)
@@ -257,11 +257,17 @@ def _padded(base: Float, slope: Float) -> tuple[Float, Float]:
     """``base`` (K,) and ``slope`` (D, K) with classes added that nothing can belong to, up to a multiple of four."""
     n_columns, n_components = slope.shape
     width = -(-n_components // 4) * 4
-    if width == n_components:
-        return base, slope.ravel()
-    wide_base, wide_slope = np.full(width, -np.inf), np.zeros((n_columns, width))
-    wide_base[:n_components], wide_slope[:, :n_components] = base, slope
-    return wide_base, wide_slope.ravel()
+    wide_base, wide_slope = np.full(width, -np.inf), _aligned_zeros(n_columns * width)
+    wide_base[:n_components] = base
+    wide_slope.reshape(n_columns, width)[:, :n_components] = slope
+    return wide_base, wide_slope
+
+
+def _aligned_zeros(size: int) -> Float:
+    """Zeros that begin with a cache line: vectors that lie across two lines cost a fifth of the kernel's time."""
+    whole = np.zeros(size + 8)
+    first = (-whole.ctypes.data % 64) // 8
+    return whole[first : first + size]
 
 
 class _WorstRow:
