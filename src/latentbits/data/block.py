@@ -22,8 +22,8 @@ Pointer = NDArray[np.int64]
 ZERO, ONE, UNKNOWN = 0, 1, 2
 
 # Above this share of marked cells a BLAS product over all cells is cheaper than walking the marks
-# (benchmarks/layout.py measures the crossing: 0.18 to 0.30 for K from 5 to 100).
-DENSE_FROM = 0.25
+# (benchmarks/layout.py measures the crossing: 0.28 to 0.34 for K from 2 to 100).
+DENSE_FROM = 0.3
 # Bytes of one float64 tile handed to BLAS.
 TILE_BYTES = 16 * 2**20
 # Merging equal rows pays when this share of the rows, or less, is distinct.
