@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from ..errors import LatentBitsError
-from .options import Binarize, Delimiter, Encoding, Format, Header, IdColumn, LabelColumns, TablePath, read
+from .options import TableFile, reads_table
 
 app = typer.Typer(help="Data sets and tables.", no_args_is_help=True, rich_markup_mode=None)
 PACKAGES = {
@@ -50,15 +50,9 @@ def fetch_set(name: str) -> None:
 
 
 @app.command("describe")
+@reads_table
 def describe(
-    table: TablePath,
-    format: Format = None,
-    id_column: IdColumn = None,
-    label: LabelColumns = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = "utf-8",
-    binarize: Binarize = None,
+    table: TableFile,
 ) -> None:
     """Describe a table: shape, ones, blanks, constant columns, equal rows."""
     import numpy as np
@@ -67,7 +61,7 @@ def describe(
     from ..data.summary import totals
     from ..engine.stats import add
 
-    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    opened = table.open()
     source = open_source(opened.reader, owner="describe", merge=True)
     sums: Any = None
     n_distinct = 0

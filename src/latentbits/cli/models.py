@@ -13,21 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError, LatentBitsWarning
-from .options import (
-    Binarize,
-    Delimiter,
-    Encoding,
-    Format,
-    Header,
-    IdColumn,
-    Jobs,
-    LabelColumns,
-    ModelPath,
-    Out,
-    Seed,
-    TablePath,
-    read,
-)
+from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
 from .output import check_target, matrix_rows, show_components, write_rows
 
 FAMILIES = {"mixture": "BernoulliMixture"}
@@ -66,12 +52,11 @@ def _listeners() -> list[Any]:
     return [LogLines(every=50)]
 
 
-def _loaded(model: str, binarize: float | None) -> tuple[Any, float | None]:
-    """A saved model, and the threshold for its tables: the given one, or that of the fit."""
+def _loaded(model: str) -> Any:
+    """A saved model."""
     import latentbits
 
-    estimator = latentbits.load(model)
-    return estimator, estimator.binarize if binarize is None else binarize
+    return latentbits.load(model)
 
 
 def _row_names(table: Any, n_rows: int) -> list[str]:
@@ -79,8 +64,9 @@ def _row_names(table: Any, n_rows: int) -> list[str]:
     return table.ids if table.ids is not None else [str(i) for i in range(n_rows)]
 
 
+@reads_table
 def fit(
-    table: TablePath,
+    table: TableFile,
     model: Annotated[str, typer.Option("--model", "-m", help="Family: mixture.")] = "mixture",
     n_components: Annotated[int, typer.Option("--components", "-k", help="Number of components.")] = 2,
     out: Annotated[
@@ -94,21 +80,18 @@ def fit(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted run.")] = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
-    format: Format = None,
-    id_column: IdColumn = None,
-    label: LabelColumns = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = "utf-8",
-    binarize: Binarize = None,
 ) -> None:
     """Fit a model to TABLE, save it, and show its components."""
-    target = Path(out) if out else Path(f"{'stdin' if table == '-' else Path(table).name.split('.')[0]}.latentbits")
+    target = (
+        Path(out)
+        if out
+        else Path(f"{'stdin' if table.path == '-' else Path(table.path).name.split('.')[0]}.latentbits")
+    )
     _check_model_target(target)
     checkpoint = target.with_name(target.name + ".checkpoint")
     if resume and not checkpoint.exists():
         raise InputError(f"there is no checkpoint {checkpoint} to resume from; run without --resume.")
-    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    opened = table.open()
     if not resume and checkpoint.exists():
         _discard(checkpoint)
     estimator = _estimator(
@@ -121,7 +104,7 @@ def fit(
         random_state=seed,
         n_jobs=jobs,
         time_limit=time_limit,
-        binarize=binarize,
+        binarize=table.binarize,
         checkpoint=str(checkpoint),
         callbacks=_listeners(),
     )
@@ -162,67 +145,49 @@ def _discard(checkpoint: Path) -> None:
     checkpoint.unlink()
 
 
+@reads_table
 def transform(
     model: ModelPath,
-    table: TablePath,
+    table: TableFile,
     out: Out = None,
-    format: Format = None,
-    id_column: IdColumn = None,
-    label: LabelColumns = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = "utf-8",
-    binarize: Binarize = None,
 ) -> None:
     """Represent every row of TABLE by the components of MODEL."""
     check_target(out)
-    estimator, binarize = _loaded(model, binarize)
-    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    estimator = _loaded(model)
+    opened = table.open(estimator.binarize)
     with _told():
         values = estimator.transform(opened.reader)
     write_rows(*matrix_rows(values, list(estimator.get_feature_names_out()), opened), out)
 
 
+@reads_table
 def impute(
     model: ModelPath,
-    table: TablePath,
+    table: TableFile,
     how: Annotated[str, typer.Option("--how", help="probability, mode or sample.")] = "probability",
     out: Out = None,
     seed: Seed = 0,
-    format: Format = None,
-    id_column: IdColumn = None,
-    label: LabelColumns = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = "utf-8",
-    binarize: Binarize = None,
 ) -> None:
     """Fill the blanks of TABLE."""
     check_target(out)
-    estimator, binarize = _loaded(model, binarize)
-    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    estimator = _loaded(model)
+    opened = table.open(estimator.binarize)
     with _told():
         values = estimator.impute(opened.reader, how=how, random_state=seed)
     names = opened.columns or [str(j) for j in range(opened.shape[1])]
     write_rows(*matrix_rows(values, names, opened), out)
 
 
+@reads_table
 def explain(
     model: ModelPath,
-    table: TablePath,
+    table: TableFile,
     cell: Annotated[
         list[str] | None, typer.Option("--cell", help="ROW:COLUMN, by name or number. May be repeated.")
     ] = None,
     unknown: Annotated[bool, typer.Option("--unknown", help="Explain all blanks.")] = False,
     surprising: Annotated[int, typer.Option("--surprising", help="The N most surprising known cells.")] = 0,
     out: Out = None,
-    format: Format = None,
-    id_column: IdColumn = None,
-    label: LabelColumns = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = "utf-8",
-    binarize: Binarize = None,
 ) -> None:
     """Say which component explains each cell of TABLE."""
     check_target(out)
@@ -230,8 +195,8 @@ def explain(
         raise InputError("--cell, --unknown and --surprising exclude each other; give one of them.")
     if surprising < 0:
         raise InputError(f"--surprising must be 1 or more; got {surprising}.")
-    estimator, binarize = _loaded(model, binarize)
-    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    estimator = _loaded(model)
+    opened = table.open(estimator.binarize)
     with _told():
         explanation = _explanation(estimator, opened, cell, unknown, surprising)
     rows = explanation.to_records()
@@ -290,8 +255,9 @@ def _place(text: str, table: Any) -> tuple[int, int]:
     return i, j
 
 
+@reads_table
 def select(
-    table: TablePath,
+    table: TableFile,
     model: Annotated[str, typer.Option("--model", "-m", help="Family: mixture.")] = "mixture",
     smallest: Annotated[int, typer.Option("--min", help="Smallest number of components.")] = 1,
     largest: Annotated[int, typer.Option("--max", help="Largest number of components.")] = 8,
@@ -303,13 +269,6 @@ def select(
     save: Annotated[str | None, typer.Option("--save", help="Save the best model to this file.")] = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
-    format: Format = None,
-    id_column: IdColumn = None,
-    label: LabelColumns = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = "utf-8",
-    binarize: Binarize = None,
 ) -> None:
     """Choose the number of components for TABLE."""
     from ..selection import select as choose
@@ -317,7 +276,7 @@ def select(
     check_target(out)
     if not 1 <= smallest <= largest:
         raise InputError(f"--min {smallest} and --max {largest} do not make a range of components.")
-    opened = read(table, format, id_column, label, delimiter, header, encoding, binarize)
+    opened = table.open()
     estimator = _estimator(model, n_init=n_init, smoothing=smoothing, random_state=seed, n_jobs=jobs)
     with _told(), _select_progress() as progress:
         chosen = choose(
@@ -358,7 +317,7 @@ def sample(
 ) -> None:
     """Draw new rows from MODEL."""
     check_target(out)
-    estimator, _ = _loaded(model, None)
+    estimator = _loaded(model)
     cells = estimator.sample(n, random_state=seed)
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     write_rows(*matrix_rows(cells, [str(name) for name in names], None), out)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -32,26 +35,51 @@ Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 Jobs = Annotated[int, typer.Option("--jobs", help="Threads; the result does not depend on it.")]
 
 
-def read(
-    path: str,
-    format: str | None,
-    id_column: str | None,
-    label_columns: list[str] | None,
-    delimiter: str | None,
-    header: bool | None,
-    encoding: str,
-    binarize: float | None,
-) -> Any:
-    """Open the table that the options describe."""
-    from ..data import read_table
+# How a table file is written: asked by every command that reads one.
+_HOW_WRITTEN = {
+    "format": (Format, None),
+    "id_column": (IdColumn, None),
+    "label": (LabelColumns, None),
+    "delimiter": (Delimiter, None),
+    "header": (Header, None),
+    "encoding": (Encoding, "utf-8"),
+    "binarize": (Binarize, None),
+}
 
-    return read_table(
-        path,
-        format=format,
-        id_column=id_column,
-        label_columns=label_columns or (),
-        delimiter=delimiter,
-        header=header,
-        encoding="utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding,
-        binarize=binarize,
-    )
+
+class TableFile:
+    """A table that the command line names; :meth:`open` reads it."""
+
+    def __init__(self, path: str, binarize: float | None, label: list[str] | None, encoding: str, **how: Any) -> None:
+        self.path, self.binarize = path, binarize
+        self.how = {
+            **how,
+            "label_columns": label or (),
+            "encoding": "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding,
+        }
+
+    def open(self, binarize: float | None = None) -> Any:
+        """The table; ``binarize`` is the threshold to use if the command line gives none."""
+        from ..data import read_table
+
+        return read_table(self.path, binarize=binarize if self.binarize is None else self.binarize, **self.how)
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say how its table is written; it receives the table as a :class:`TableFile`."""
+    signature = inspect.signature(command, eval_str=True)
+
+    @functools.wraps(command)
+    def run(table: str, **given: Any) -> None:
+        how = {name: given.pop(name) for name in _HOW_WRITTEN}
+        command(table=TableFile(table, **how), **given)
+
+    own = [p.replace(annotation=TablePath) if p.name == "table" else p for p in signature.parameters.values()]
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+        for name, (annotation, default) in _HOW_WRITTEN.items()
+    ]
+    parameters = [*own, *shared]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
