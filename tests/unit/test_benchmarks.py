@@ -10,6 +10,12 @@ from benchmarks.stream import stream
 from benchmarks.timing import best_of, slope
 
 
+def test_missed_goals_are_told():
+    one = {"set": "s", "ratios": {"A": 4.0, "B": 9.0}, "goals": {"A": 5, "B": 5}}
+    assert mixture.missed({"peers": [one], "memory": {"peak_megabytes_above_input": 10}}) == ["s against A"]
+    assert mixture.missed({"peers": [], "memory": {"peak_megabytes_above_input": 500}}) == ["memory"]
+
+
 def test_benchmarks_run():
     X = sp.csr_array((np.random.default_rng(0).random((300, 50)) < 0.05).astype(float))
     assert mixture.one_pass(X, 4)().probs.shape == (4, 50)

@@ -69,7 +69,7 @@ class Effort(Model):
 
     has_rows = True
 
-    def start_rows(self, block, params, seed):
+    def start_rows(self, block, params, seed, restart):
         return np.ones(block.n_rows)
 
     def e_step(self, block, rows, params):

@@ -162,7 +162,7 @@ class Fitting(BaseEstimator):
 
         def start(restart: int) -> Point:
             params = self._params if warm else self._start(model, sweep, seed, restart)
-            return Point(params, _start_rows(model, sweep, params, seed))
+            return Point(params, _start_rows(model, sweep, params, seed, restart))
 
         options = EMOptions(
             max_iter=self.max_iter,
@@ -371,7 +371,7 @@ class Fitting(BaseEstimator):
         """Count the next rows in; after a fit its parameters stand for the rows that it saw."""
         if self._online_sums is None:
             seen = self.weight_seen_
-            self._online_sums = Totals(seen, self.marginals_ * seen, np.full(len(sums.ones), seen), 0, 0, 0, 0, 0)
+            self._online_sums = Totals(seen, self.marginals_ * seen, np.full(len(sums.ones), seen), 0, 0, 0, 0)
             blocks = max(1, round(seen / max(sums.weight, 1e-12)))
             self._online = Online(self._model.as_stats(self._params), seen, blocks)
             for told in ("objective_", "restarts_", "n_reached_"):  # of the fit, no longer of these parameters
@@ -381,12 +381,12 @@ class Fitting(BaseEstimator):
         self._model = self._build(self._online_sums)
 
 
-def _start_rows(model: Any, sweep: Any, params: Any, seed: int) -> list[Any]:
+def _start_rows(model: Any, sweep: Any, params: Any, seed: int, restart: int) -> list[Any]:
     """Row state at the start, where the blocks are."""
     nothing: list[Any] = [None] * sweep.n_blocks
     if not model.has_rows:
         return nothing
-    return sweep.map(StartRows(model, seed), nothing, params)[1]
+    return sweep.map(StartRows(model, seed, restart), nothing, params)[1]
 
 
 def _restart_row(restart: Restart, result: Result) -> dict[str, Any]:

@@ -36,11 +36,11 @@ def block_digest(block: Block) -> int:
 class StartRows:
     """Row state of a block at the start."""
 
-    def __init__(self, model: Any, seed: int) -> None:
-        self.model, self.seed = model, seed
+    def __init__(self, model: Any, seed: int, restart: int) -> None:
+        self.model, self.seed, self.restart = model, seed, restart
 
     def __call__(self, block: Block, rows: Any, params: Any) -> tuple[None, Any]:
-        return None, self.model.start_rows(block, params, self.seed)
+        return None, self.model.start_rows(block, params, self.seed, self.restart)
 
 
 class Scored:

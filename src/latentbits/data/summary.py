@@ -19,7 +19,6 @@ class Totals(NamedTuple):
     n_ones: int  # ones of the table
     n_unknown: int  # unknown cells of the table
     n_blank_rows: int  # rows without any observed cell
-    n_weighted: int  # rows with a positive weight
 
     @property
     def marginals(self) -> Float:
@@ -56,5 +55,4 @@ def totals(block: Block) -> Totals:
         n_ones=int((block.ones.row_counts() * repeats).sum()),
         n_unknown=n_unknown,
         n_blank_rows=n_blank,
-        n_weighted=int(repeats[weights > 0].sum()),
     )

@@ -57,7 +57,7 @@ class Model:
     params_type: Any = None  # the NamedTuple of the parameters
     has_rows: bool = False  # every row has unknowns of its own, kept from pass to pass
 
-    def start_rows(self, block: Block, params: Params, seed: int) -> Any:
+    def start_rows(self, block: Block, params: Params, seed: int, restart: int) -> Any:
         """Row state of a block at the start; families with ``has_rows`` define it."""
         raise NotImplementedError
 
