@@ -15,7 +15,9 @@ __version__ = "0.1.0"
 
 # Public names and where they live.  They are imported when first asked for, so that `import latentbits` is quick.
 _HOMES = {
+    "AspectBernoulli": "latentbits.aspect",
     "BernoulliMixture": "latentbits.mixture",
+    "LogisticPCA": "latentbits.logistic",
     "load": "latentbits.persist",
     "select": "latentbits.selection",
     "bootstrap_lrt": "latentbits.selection",

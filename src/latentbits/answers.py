@@ -29,6 +29,8 @@ class Explanation:
         What the cell adds to the log odds of component k for its row.
     probability : (m,)
         P(cell = 1 | the other cells of the row).
+    missing : (m,) or None
+        For families that have the notion, the probability that a zero is a one that was lost; NaN for other cells.
     """
 
     row: np.ndarray
@@ -39,6 +41,7 @@ class Explanation:
     share: Float
     evidence: Float
     probability: Float
+    missing: Float | None = None
 
     @property
     def surprise(self) -> Float:
@@ -53,7 +56,8 @@ class Explanation:
             self,
             **{
                 name: getattr(self, name)[which]
-                for name in ("row", "column", "value", "share", "evidence", "probability")
+                for name in ("row", "column", "value", "share", "evidence", "probability", "missing")
+                if getattr(self, name) is not None
             },
         )
 
@@ -70,6 +74,8 @@ class Explanation:
                 "probability": float(self.probability[i]),
                 "surprise": float(surprise[i]),
             }
+            if self.missing is not None:
+                record["missing"] = float(self.missing[i])
             for k, name in enumerate(self.component_names):
                 record[f"share_{name}"] = float(self.share[i, k])
             for k, name in enumerate(self.component_names):

@@ -59,6 +59,10 @@ class TableWarning(LatentBitsWarning):
     """Rows or columns of the table carry no information."""
 
 
+class NoPhantomWarning(LatentBitsWarning):
+    """Zeros are to be told apart, but the model has no cause that explains lost ones."""
+
+
 class ObjectiveFellWarning(LatentBitsWarning):
     """The objective fell where it must not; please report it."""
 

@@ -14,7 +14,11 @@ from .engine.stats import flatten, shape_of, unflatten
 from .errors import FileError, InputError
 
 # Where the estimators live; `load` imports only what a file names and only if it is listed here.
-ESTIMATORS = {"BernoulliMixture": "latentbits.mixture"}
+ESTIMATORS = {
+    "AspectBernoulli": "latentbits.aspect",
+    "BernoulliMixture": "latentbits.mixture",
+    "LogisticPCA": "latentbits.logistic",
+}
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:

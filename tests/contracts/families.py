@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latentbits import BernoulliMixture
+from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA
 from latentbits.testing import Family
 
 
@@ -21,5 +21,19 @@ FAMILIES = [
         "BernoulliMixture, k-means++",
         options(n_components=3, n_init=1, init="k-means++", max_iter=50, random_state=0)(BernoulliMixture),
         seeded_at_rows=True,
+    ),
+    Family("AspectBernoulli", options(n_components=3, n_init=2, max_iter=60, random_state=0)(AspectBernoulli)),
+    Family(
+        "AspectBernoulli, maximum likelihood with a phantom",
+        options(n_components=3, n_init=1, n_phantom=1, smoothing=0.0, accelerate=False, max_iter=60, random_state=0)(
+            AspectBernoulli
+        ),
+    ),
+    # Quasi-Newton steps blow rounding up along directions in which the objective is flat.
+    Family("LogisticPCA", options(n_components=2, n_init=2, ridge=0.1, max_iter=40, random_state=0)(LogisticPCA), 1e-4),
+    Family(
+        "LogisticPCA, bound of the paper",
+        options(n_components=2, n_init=1, ridge=0.1, solver="mm", max_iter=40, random_state=0)(LogisticPCA),
+        1e-6,
     ),
 ]

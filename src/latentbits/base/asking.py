@@ -110,7 +110,8 @@ class Asking(BaseEstimator):
                 parts.append(question(source.block(b), ready, rows[which] - source.starts[b], columns[which]))
         back = np.argsort(order, kind="stable")
         if isinstance(parts[0], tuple):
-            return type(parts[0])(*[np.concatenate(field)[back] for field in zip(*parts)])
+            fields: list[Any] = [None if field[0] is None else np.concatenate(field)[back] for field in zip(*parts)]
+            return type(parts[0])(*fields)
         return np.concatenate(parts)[back]
 
     def _cells(self, cells: Any, source: Source) -> tuple[Any, Any]:
@@ -262,7 +263,7 @@ class Asking(BaseEstimator):
         names = np.arange(self.n_features_in_) if names is None else names
         out = []
         for k, probabilities in enumerate(self.components_):
-            standing = probabilities * np.log(probabilities / self.marginals_)
+            standing = probabilities * np.log(np.maximum(probabilities, 1e-300) / self.marginals_)
             for rank, j in enumerate(np.argsort(-standing, kind="stable")[:top]):
                 out.append(
                     {

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from .. import persist
@@ -40,6 +41,7 @@ class Fitting(BaseEstimator):
 
     n_features_in_: int
     score_kind = "exact"  # or "lower bound", "estimate"
+    streams = True  # whether rows can be taken in block by block
 
     def _build(self, sums: Totals) -> Any:
         """The model for a table with these sums."""
@@ -48,6 +50,14 @@ class Fitting(BaseEstimator):
     def _start(self, model: Any, sweep: Any, seed: int, restart: int) -> Any:
         """Starting parameters of a restart."""
         raise NotImplementedError
+
+    def _start_rows(self, model: Any, sweep: Any, params: Any, seed: int, restart: int, X: Any) -> list[Any]:
+        """Row state at the start, where the blocks are."""
+        nothing: list[Any] = [None] * sweep.n_blocks
+        if not model.has_rows:
+            return nothing
+        rows: list[Any] = sweep.map(StartRows(model, seed, restart), nothing, params)[1]
+        return rows
 
     def _adopt(self) -> None:
         """Set the fitted attributes that belong to the family from ``_params``."""
@@ -162,7 +172,7 @@ class Fitting(BaseEstimator):
 
         def start(restart: int) -> Point:
             params = self._params if warm else self._start(model, sweep, seed, restart)
-            return Point(params, _start_rows(model, sweep, params, seed, restart))
+            return Point(params, self._start_rows(model, sweep, params, seed, restart, X))
 
         options = EMOptions(
             max_iter=self.max_iter,
@@ -183,7 +193,7 @@ class Fitting(BaseEstimator):
             self._bookmark(sums, digest, seed, warm),
             model.params_type,
         )
-        self._take(model, result, sums)
+        self._take(model, sweep, result, sums)
 
     def _fit_seed(self) -> int:
         """The seed of this fit; one without a seed of its own goes on with that of its checkpoint."""
@@ -200,14 +210,15 @@ class Fitting(BaseEstimator):
                 f"before, {self.n_components} and {n_columns} now). Make a new estimator."
             )
 
-    def _take(self, model: Any, result: Result, sums: Totals) -> None:
+    def _take(self, model: Any, sweep: Any, result: Result, sums: Totals) -> None:
         """Keep the outcome of a fit."""
-        self._model, self._params = model, model.arrange(result.point.params)
+        self._params, objective = model.conclude(result.point, sweep)
+        self._model = model.finer()
         self._online: Online | None = None
         self._online_sums: Totals | None = None
         self.n_iter_ = result.best.n_iter
         self.converged_ = result.best.converged
-        self.objective_ = result.best.objective
+        self.objective_ = result.best.objective if objective is None else objective
         self.history_ = [restart.history for restart in result.restarts]
         self.restarts_ = [_restart_row(restart, result) for restart in result.restarts]
         self.n_reached_ = result.n_reached
@@ -314,6 +325,7 @@ class Fitting(BaseEstimator):
         every = float(os.environ.get("LATENTBITS_CHECKPOINT_SECONDS", "10"))
         return Bookmark(self.checkpoint, identity, every)
 
+    @available_if(lambda self: self.streams)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Take in more rows, without looking at earlier ones again (stepwise EM).
 
@@ -379,14 +391,6 @@ class Fitting(BaseEstimator):
             self.converged_ = False
         self._online_sums = add(self._online_sums, sums)
         self._model = self._build(self._online_sums)
-
-
-def _start_rows(model: Any, sweep: Any, params: Any, seed: int, restart: int) -> list[Any]:
-    """Row state at the start, where the blocks are."""
-    nothing: list[Any] = [None] * sweep.n_blocks
-    if not model.has_rows:
-        return nothing
-    return sweep.map(StartRows(model, seed, restart), nothing, params)[1]
 
 
 def _restart_row(restart: Restart, result: Result) -> dict[str, Any]:

@@ -106,10 +106,12 @@ def show_components(estimator: Any, top: int = 8) -> None:
     table = Table(title=f"{estimator.n_components} components", title_justify="left")
     table.add_column("component", justify="right")
     table.add_column("share", justify="right")
-    table.add_column("features that stand out (probability here / overall)")
     rows = estimator.components_table(top)
+    what = "probability here" if "probability" in rows[0] else "loading"
+    table.add_column(f"features that stand out ({what} / share of ones overall)")
     for k in range(estimator.n_components):
         mine = [row for row in rows if row["component"] == k]
-        text = ", ".join(f"{row['feature']} {row['probability']:.2f}/{row['marginal']:.2f}" for row in mine)
-        table.add_row(str(k), f"{estimator.weights_[k]:.1%}", Text(text))
+        value = "probability" if "probability" in mine[0] else "loading"
+        text = ", ".join(f"{row['feature']} {row[value]:.2f}/{row['marginal']:.2f}" for row in mine)
+        table.add_row(str(k), f"{mine[0]['weight']:.1%}", Text(text))
     Console(width=None if sys.stdout.isatty() else 120).print(table)

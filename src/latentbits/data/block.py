@@ -322,9 +322,9 @@ def block_of_lists(start: int, lists: Lists, weights: Float | None = None, merge
 def merged(block: Block) -> Block:
     """The block with equal rows merged into weights, if that pays; else the block itself."""
     probe = block.take(np.arange(min(block.n_rows, 512)))
-    if probe.n_rows < 2 or len(np.unique(_row_hashes(probe))) > 0.95 * probe.n_rows:
+    if probe.n_rows < 2 or len(np.unique(row_hashes(probe))) > 0.95 * probe.n_rows:
         return block
-    _, first, origin = np.unique(_row_hashes(block), return_index=True, return_inverse=True)
+    _, first, origin = np.unique(row_hashes(block), return_index=True, return_inverse=True)
     if len(first) > MERGE_BELOW * block.n_rows or not _same_rows(block, first[origin]):
         return block
     # Distinct rows in the order in which they first occur.
@@ -337,14 +337,14 @@ def merged(block: Block) -> Block:
     return Block(block.start, kept.ones, kept.unknown, weights, origin)
 
 
-def _row_hashes(block: Block) -> NDArray[np.uint64]:
-    """A number per row that is equal for equal rows."""
+def row_hashes(block: Block) -> NDArray[np.uint64]:
+    """A number per row that is equal for equal rows, whatever block they stand in."""
     from .kernels import hash_lists
 
     hashes = np.zeros(block.n_rows, np.uint64)
-    for salt, marks in enumerate((block.ones, block.unknown)):
-        if marks is not None:
-            hash_lists(*marks.lists(), salt + 1, hashes)
+    nothing = ListMarks(np.zeros(block.n_rows + 1, np.int64), np.empty(0, np.int32), block.n_columns)
+    for salt, marks in enumerate((block.ones, block.unknown or nothing)):
+        hash_lists(*marks.lists(), salt + 1, hashes)
     return hashes
 
 

@@ -64,3 +64,28 @@ def cell_uniforms(seed: int, purpose: str, start: int, counts: NDArray[np.int64]
             out[np.repeat(begin, take) + within] = numbers[np.repeat(np.arange(length), take), within]
         first, width, turn = first + width, 2 * width, turn + 1
     return out
+
+
+def content_uniforms(
+    keys: NDArray[np.uint64], width: int, seed: int, purpose: str, *address: int
+) -> NDArray[np.float64]:
+    """Uniforms (n, width) addressed by what a row holds (see :func:`~latentbits.data.block.row_hashes`).
+
+    Equal rows get equal numbers wherever they stand and however often they occur, so a start of row unknowns drawn
+    from them does not depend on the order of rows, and a weight of two is the same as the row twice.  Each number is
+    the SplitMix64 finaliser (Steele, Lea & Flood 2014) of the key, a salt and the place.
+
+    Examples
+    --------
+    >>> twice = content_uniforms(np.array([7, 9, 7], np.uint64), 2, 0, "start")
+    >>> bool((twice[0] == twice[2]).all() and (twice[0] != twice[1]).all())
+    True
+    """
+    salt = np.random.SeedSequence([seed, PURPOSES[purpose], *address]).generate_state(1, np.uint64)
+    steps = np.arange(1, width + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    x = (keys ^ salt)[:, None] + steps
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    uniforms: NDArray[np.float64] = (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return uniforms

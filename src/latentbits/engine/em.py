@@ -69,6 +69,7 @@ class State(NamedTuple):
     trail: tuple[Point, ...] = ()  # accepted points since the last jump, for the next one
     n_rescues: int = 0
     n_rejected: int = 0
+    stage: int = 0  # how often the model was exchanged for a finer one
 
 
 class Step(NamedTuple):
@@ -84,12 +85,22 @@ class Step(NamedTuple):
 
 def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator[Step]:
     """Yield steps until the objective settles or ``max_iter`` passes are done."""
+    for _ in range(state.stage):
+        model = model.finer()
     while state.iteration < options.max_iter:
         step = _pass(model, sweep, state, options)
+        if step.settled and not model.exact_at(step.point.params):
+            model, step = model.finer(), _begin_stage(step)
         yield step
         if step.settled:
             return
         state = step.state
+
+
+def _begin_stage(step: Step) -> Step:
+    """Go on from a settled step with a finer model: values of the two are not to be compared."""
+    state = step.state._replace(objective=-np.inf, fallback=None, trail=(), stage=step.state.stage + 1)
+    return step._replace(settled=False, state=state)
 
 
 def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
@@ -97,6 +108,7 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
     point = state.point
     ready = model.ready(point.params)
     stats, rows = sweep.map(model.e_step, point.rows, ready, keep_rows=model.has_rows)
+    stats = model.gather(ready, stats)
     objective = float(model.objective(ready, stats))
     gain = objective - state.objective
     iteration = state.iteration + 1
@@ -141,6 +153,9 @@ def _bold(model: Model, sweep: Sweep, after: State, stats: Any, again: Again, op
             return after._replace(point=trial, fallback=updated, trail=(), n_rescues=after.n_rescues + 1)
     if not options.accelerate:
         return after._replace(trail=())
+    proposed = model.propose(after.accepted.params, updated.params) if after.accepted is not None else None
+    if proposed is not None:
+        return after._replace(point=Point(proposed, updated.rows), fallback=updated, trail=())
     if len(after.trail) < 2:
         return after
     jump = extrapolate(model, sweep, (after.trail[-2], after.trail[-1], updated))
@@ -173,7 +188,7 @@ def _watch(model: Model, state: State, objective: float, options: EMOptions) -> 
     if np.isnan(objective):
         raise FloatingPointError(f"the objective is not a number at iteration {state.iteration + 1}")
     fall = state.objective - objective
-    if not model.monotone or not fall > ROUNDING * max(1.0, abs(objective)):
+    if not model.monotone or not fall > ROUNDING * max(1.0, abs(objective)) + model.slack:
         return
     text = (
         f"the objective fell from {state.objective!r} to {objective!r} at iteration {state.iteration + 1} of "

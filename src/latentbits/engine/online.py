@@ -1,7 +1,7 @@
 """Stepwise EM for streams (Cappé & Moulines 2009): running averages of a block's statistics.
 
 The averages are per unit of row weight, so blocks may be of any size; the M-step sees them scaled to the weight met so
-far.  Families without row state get ``partial_fit`` from here.
+far.  Families with row unknowns say how those of a block met once are found (``stream_rows``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def step_size(n_steps: int, decay: float = 0.7, offset: float = 2.0) -> float:
 
 def online_step(model: Model, params: Params, state: Online | None, block: Block) -> tuple[Params, Online]:
     """Take in one block."""
-    stats, _ = model.e_step(block, None, model.ready(params))
+    ready, rows = model.ready(params), model.stream_rows(block, params)
+    stats = model.gather(ready, model.e_step(block, rows, ready)[0])
     weight = float(block.row_weights().sum())
     if weight == 0:
         return params, state if state is not None else Online(None, 0.0, 0)
@@ -39,7 +40,8 @@ def online_step(model: Model, params: Params, state: Online | None, block: Block
         share = step_size(state.n_steps)
         mixed = add(scale(state.averages, 1.0 - share), scale(fresh, share))
         state = Online(mixed, state.weight + weight, state.n_steps + 1)
-    return model.m_step(params, scale(state.averages, state.weight), _no_pass), state
+    updated = model.m_step(params, scale(state.averages, state.weight), _no_pass)
+    return model.absorb(params, updated, block, rows), state
 
 
 def _no_pass(fn: Any, *args: Any) -> Any:

@@ -56,6 +56,7 @@ class Model:
     monotone: bool = True  # the objective never falls
     params_type: Any = None  # the NamedTuple of the parameters
     has_rows: bool = False  # every row has unknowns of its own, kept from pass to pass
+    slack: float = 0.0  # how far the objective may be off, for families that approximate it on the way
 
     def start_rows(self, block: Block, params: Params, seed: int, restart: int) -> Any:
         """Row state of a block at the start; families with ``has_rows`` define it."""
@@ -68,6 +69,10 @@ class Model:
     def e_step(self, block: Block, rows: Any, ready: Any) -> tuple[Stats, Any]:
         """Statistics of a block and its new row state.  Pure."""
         raise NotImplementedError
+
+    def gather(self, ready: Any, stats: Stats) -> Stats:
+        """The statistics of the whole table, with what need not be worked out block by block."""
+        return stats
 
     def objective(self, ready: Any, stats: Stats) -> float:
         """What the fit maximises, at the parameters that the E-step was given."""
@@ -83,6 +88,37 @@ class Model:
 
     def rescue(self, params: Params, stats: Stats, again: Again) -> Params | None:
         """A bold change (a starved component seeded anew), kept only if the objective agrees; None: nothing to do."""
+        return None
+
+    def propose(self, params: Params, updated: Params) -> Params | None:
+        """A bold next point of the family's own making (a quasi-Newton step), kept only if the objective agrees.
+
+        ``params`` is the point that was evaluated, ``updated`` what the M-step made of it.
+        """
+        return None
+
+    def exact_at(self, params: Params) -> bool:
+        """Whether the objective is exact there; if not, a fit that has settled goes on with :meth:`finer`."""
+        return True
+
+    def finer(self) -> Model:
+        """The same model with an exact objective."""
+        return self
+
+    def conclude(self, point: Any, sweep: Sweep) -> tuple[Params, float | None]:
+        """The last word on a fit: parameters as users see them, and the objective if it was not exact before."""
+        return self.arrange(point.params), None
+
+    def stream_rows(self, block: Block, params: Params) -> Any:
+        """Row state of a block met once, for streams; families with ``has_rows`` define it."""
+        return None
+
+    def absorb(self, before: Params, params: Params, block: Block, rows: Any) -> Params:
+        """Parameters after a block of a stream, with what is remembered of its rows and of ``before``."""
+        return params
+
+    def kept(self, params: Params) -> NDArray[np.float64] | None:
+        """What is kept of every start, to tell how alike they ended; None: nothing."""
         return None
 
     def as_stats(self, params: Params) -> Stats:

@@ -41,6 +41,7 @@ class Result:
     best: Restart
     restarts: list[Restart]
     stopped: bool  # a listener asked to stop
+    kept: list[Any]  # what the model keeps of every start, None where nothing
 
     @property
     def n_reached(self) -> int:
@@ -86,6 +87,7 @@ class _Run(NamedTuple):
     history: list[float]
     ended: list[Restart]
     best: Point | None
+    kept: list[Any]
 
 
 def fit_restarts(
@@ -104,7 +106,7 @@ def fit_restarts(
     A start that fails is recorded and left out; the fit fails only if all do.  ``params_type`` is the NamedTuple of the
     parameters, for reading a checkpoint back.
     """
-    run = _Run(0, None, [], [], None)
+    run = _Run(0, None, [], [], None, [])
     if n_init < 1 or options.max_iter < 1:
         raise FitError("at least one start and one pass are needed.")
     if bookmark is not None and bookmark.resume and os.path.exists(bookmark.path):
@@ -121,7 +123,7 @@ def fit_restarts(
         listener.end(End(best.n_iter if best else 0, best.objective if best else np.nan))
     if best is None or run.best is None:
         raise FitError(f"none of the {n_init} starts could be completed; the first failed with: {run.ended[0].error}")
-    return Result(run.best, best, run.ended, stopped)
+    return Result(run.best, best, run.ended, stopped, run.kept)
 
 
 def _best(ended: list[Restart]) -> Restart | None:
@@ -164,7 +166,7 @@ def _one_start(
         error = f"{type(failure).__name__}: {failure}"
     ended = Restart(
         run.number,
-        state.objective if state is not None else -np.inf,
+        history[-1] if history else -np.inf,
         state.iteration if state is not None else 0,
         settled,
         state.n_rejected if state is not None else 0,
@@ -174,7 +176,9 @@ def _one_start(
     previous = _best(run.ended)
     better = not error and (previous is None or ended.objective > previous.objective)
     best = state.accepted if better and state is not None else run.best
-    return _Run(run.number + 1, None, [], [*run.ended, ended], best), stopped
+    whole = None if error or state is None else state.accepted
+    kept = None if whole is None else model.kept(whole.params)
+    return _Run(run.number + 1, None, [], [*run.ended, ended], best, [*run.kept, kept]), stopped
 
 
 def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
@@ -190,8 +194,8 @@ def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
         points["fallback"] = state.fallback and _plain(state.fallback, sweep)
         for i, point in enumerate(state.trail):
             points[f"trail{i}"] = _plain(point, sweep)
-        scalars = [state.iteration, state.objective, state.n_rescues, state.n_rejected]
-    arrays: dict[str, Any] = {}
+        scalars = [state.iteration, state.objective, state.n_rescues, state.n_rejected, state.stage]
+    arrays: dict[str, Any] = {f"kept{i}": value for i, value in enumerate(run.kept) if value is not None}
     for name, value in points.items():
         arrays.update(flatten(value, name))
     header = {
@@ -233,8 +237,9 @@ def _read(bookmark: Bookmark, params_type: Any, sweep: Sweep) -> _Run:
     state = None
     current = point("point")
     if current is not None:
-        iteration, objective, n_rescues, n_rejected = header["scalars"]
+        iteration, objective, *counts = header["scalars"]
         trail = tuple(p for i in range(2) if (p := point(f"trail{i}")) is not None)
-        state = State(current, iteration, point("accepted"), objective, point("fallback"), trail, n_rescues, n_rejected)
+        state = State(current, iteration, point("accepted"), objective, point("fallback"), trail, *counts)
     ended = [Restart(*restart) for restart in header["ended"]]
-    return _Run(header["number"], state, header["history"], ended, point("best"))
+    kept = [arrays.get(f"kept{i}") for i in range(len(ended))]
+    return _Run(header["number"], state, header["history"], ended, point("best"), kept)

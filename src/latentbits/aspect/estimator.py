@@ -1,0 +1,502 @@
+"""``AspectBernoulli``: several causes per row, explanations of zeros as well as ones."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import LatentBitsEstimator
+from ..base.common import seed_of
+from ..data.block import Block
+from ..data.rng import stream
+from ..data.summary import Totals
+from ..engine.latent import LatentSample
+from ..engine.online import Online
+from ..errors import DuplicateComponentWarning, EmptyComponentWarning, InputError, TableWarning
+from .model import AspectModel, AspectParams, AspectStats, RowSums, Tally, floored
+from .phantoms import cause_numbers, kinds_of
+from .reading import Reading
+
+# Where the probabilities of pinned causes stand.
+PINNED = 1e-6
+# Share of the tolerance that polynomials may take up on the way.
+SERIES_SHARE = 0.1
+# Clip of the empirical-Bayes score in maximum-likelihood mode, where an unseen one would have probability zero.
+ML_CLIP = 1e-3
+
+
+class AspectBernoulli(Reading, LatentBitsEstimator):
+    """Aspect Bernoulli model by EM: every cell has a cause of its own, drawn by the memberships of its row.
+
+    A row can have several causes, and zeros are explained as well as ones.  If rows lost ones at different rates, a
+    *phantom* cause takes up the zeros that no content explains: see :meth:`missing_vs_off` and :meth:`expand`.  Unknown
+    cells drop out of the likelihood (unknown means *not recorded*; the phantom explains *recorded* zeros).  Sparse tables
+    cost time in proportion to their ones.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of causes K, phantoms included.
+    max_iter : int
+        Passes over the table per start.
+    tol : float
+        A start has settled when an EM step gains less than this many nats per observed cell.
+    n_init : int
+        Starts; the best is kept and ``restarts_`` tells of all.
+    init : "random", (n_components, n_features) array, (memberships, probabilities) pair, or fitted mixture
+        Where EM starts: drawn, given, or from a fitted estimator with ``components_`` and ``predict_proba`` of as many
+        components, each row belonging to its most probable class by nine tenths.
+    smoothing : float
+        Strength c ≥ 0 of the Beta(1 + c m, 1 + c (1 - m)) prior on every probability, m being its column's share of
+        ones.  0 is maximum likelihood.
+    beta_prior : (float, float) or None
+        Beta(b1, b0) prior on every probability instead of ``smoothing``, both at least 1.
+    membership_concentration : float
+        Dirichlet(α, ..., α) prior on the memberships, α ≥ 1; 1 is none.
+    n_phantom, n_on_phantom : int
+        Causes held at "never on" (and at "always on"): the last ones of the K.  Without them phantoms are looked for
+        among the free causes.
+    series : bool
+        Sum the zeros of rare columns by polynomials while the fit is under way (error below a tenth of ``tol``); what
+        is reported is exact in any case.
+    fold_tol : float
+        Rows are folded in until their log-likelihood is proved to be within this many nats of its best.
+    score_clip : float or None
+        Cell probabilities in ``score`` stay this far from 0 and 1; None is 1e-3 for maximum likelihood, else 0.
+    accelerate : bool
+        Use SQUAREM jumps, kept only when the objective agrees.
+    random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    Attributes
+    ----------
+    components_ : (n_components, n_features) array
+        P(cell = 1 | cause); content causes by decreasing share, then phantoms.
+    weights_ : (n_components,) array
+        Share of all cells that each cause explains.
+    kinds_ : list of str
+        "content", "phantom", "blank" (a cluster of nearly empty rows), "on-phantom" or "dead".
+    phantoms_ : list of int
+        The causes that explain zeros beside the content of their rows.
+    stability_ : (n_components,) array
+        Mean distance of each cause from its match in the other starts (mean absolute difference of probabilities); NaN
+        with one start.
+    conditional_log_likelihood_ : float
+        Log-likelihood of the table at the fitted memberships (optimistic: it grows with K).
+    latent_sample_ : (m, n_components) array
+        Memberships of at most 2000 training rows, which ``score`` and ``sample`` use.
+    dead_causes_ : list of int
+        Causes that explain nothing.
+    objective_, n_iter_, converged_, history_, restarts_, n_reached_, marginals_, unobserved_features_
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    Notes
+    -----
+    Three likelihoods are kept apart: ``conditional_log_likelihood_`` at the fitted memberships; :meth:`fold_in_scores` of
+    new rows at memberships fitted to them; :meth:`score_samples`, the empirical-Bayes likelihood, which alone is a
+    predictive score.
+
+    References
+    ----------
+    A. Kabán, E. Bingham, T. Hirsimäki, *Learning to Read Between the Lines: The Aspect Bernoulli Model*, SDM 2004.
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli
+    >>> X = [[1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1], [1, 0, 1, 0, 1, 1], [0, 0, 0, 1, None, 1]]
+    >>> model = AspectBernoulli(n_components=2, random_state=0).fit(X)
+    >>> bool(model.transform(X).sum(axis=1).round(9).tolist() == [1.0] * 5)
+    True
+    >>> model.impute(X, how="mode")[4].tolist()
+    [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
+    """
+
+    record_types: ClassVar = {
+        kind.__name__: kind
+        for kind in (AspectModel, AspectParams, AspectStats, RowSums, Tally, LatentSample, Online, Totals)
+    }
+    score_kind = "estimate"
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        max_iter: int = 1000,
+        tol: float = 1e-7,
+        n_init: int = 5,
+        init: Any = "random",
+        smoothing: float = 0.1,
+        beta_prior: Any = None,
+        membership_concentration: float = 1.0,
+        n_phantom: int = 0,
+        n_on_phantom: int = 0,
+        series: bool = True,
+        fold_tol: float = 1e-6,
+        score_clip: float | None = None,
+        accelerate: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        block_rows: int | None = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        binarize: float | None = None,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.init = init
+        self.smoothing = smoothing
+        self.beta_prior = beta_prior
+        self.membership_concentration = membership_concentration
+        self.n_phantom = n_phantom
+        self.n_on_phantom = n_on_phantom
+        self.series = series
+        self.fold_tol = fold_tol
+        self.score_clip = score_clip
+        self.accelerate = accelerate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.block_rows = block_rows
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.binarize = binarize
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._number("smoothing", 0.0)
+        self._number("membership_concentration", 1.0)
+        self._number("fold_tol", 0.0)
+        self._whole("n_phantom", 0)
+        self._whole("n_on_phantom", 0)
+        if self.score_clip is not None:
+            self._number("score_clip", 0.0)
+        if self.n_phantom + self.n_on_phantom >= self.n_components and self.n_phantom + self.n_on_phantom > 0:
+            raise InputError(
+                f"{self._name}: {self.n_phantom + self.n_on_phantom} of {self.n_components} causes would be phantoms; "
+                "at least one must be left for the content. Raise n_components or lower n_phantom."
+            )
+        if self.beta_prior is not None:
+            self._check_beta_prior()
+        if isinstance(self.init, str) and self.init != "random":
+            raise InputError(
+                f"{self._name}: init must be 'random', probabilities, a (memberships, probabilities) pair, or a fitted "
+                f"mixture; got {self.init!r}."
+            )
+
+    def _check_beta_prior(self) -> None:
+        """Refuse a Beta prior without an interior mode."""
+        try:
+            on, off = (float(value) for value in self.beta_prior)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self._name}: beta_prior must be a pair of numbers (b1, b0); got {self.beta_prior!r:.60}."
+            ) from None
+        if not (1 <= on < np.inf and 1 <= off < np.inf):
+            raise InputError(
+                f"{self._name}: beta_prior ({on:g}, {off:g}) has no mode inside (0, 1); both numbers must be 1 or more."
+            )
+
+    def _build(self, sums: Totals) -> AspectModel:
+        marginals = sums.marginals
+        if self.beta_prior is None:
+            prior_on, prior_off = self.smoothing * marginals, self.smoothing * (1.0 - marginals)
+        else:
+            prior_on, prior_off = (np.full(len(marginals), float(b) - 1.0) for b in self.beta_prior)
+        total = sums.observed + prior_on + prior_off
+        known = sums.observed > 0
+        constant = np.where(known, (sums.ones + prior_on) / np.where(known, total, 1.0), marginals)
+        active = (sums.ones > 0) & (sums.ones < sums.observed)
+        ml = not (prior_on.any() or prior_off.any())
+        clip = self.score_clip if self.score_clip is not None else ML_CLIP if ml else 0.0
+        return AspectModel(
+            n_components=int(self.n_components),
+            prior_on=prior_on,
+            prior_off=prior_off,
+            active=active,
+            constant=np.clip(constant, 0.0, 1.0),
+            rate=(sums.ones + sums.weight - sums.observed) / max(sums.weight, 1e-300),
+            concentration=float(self.membership_concentration),
+            n_pinned=int(self.n_phantom + self.n_on_phantom),
+            n_pinned_on=int(self.n_on_phantom),
+            total_weight=sums.weight,
+            row_error=SERIES_SHARE * float(self.tol) * float(active.sum()) if self.series else 0.0,
+            fold_tol=float(self.fold_tol),
+            clip=float(clip),
+        )
+
+    def _check_table(self, sums: Totals) -> None:
+        super()._check_table(sums)
+        fixed = int(((sums.ones == 0) | (sums.ones == sums.observed))[sums.observed > 0].sum())
+        if fixed:
+            warnings.warn(
+                f"{self._name}: {fixed} column{'s' * (fixed > 1)} with only one value; they say nothing about the causes "
+                "and are left out of the fit.",
+                TableWarning,
+                stacklevel=6,
+            )
+        varying = len(sums.ones) - fixed - len(self.unobserved_features_)
+        if self.n_components > max(1, min(sums.n_rows, varying)):
+            warnings.warn(
+                f"{self._name}: {self.n_components} causes for {sums.n_rows} rows and {varying} columns that vary; more "
+                "causes than that cannot be told apart. Use fewer components.",
+                TableWarning,
+                stacklevel=6,
+            )
+
+    # Starts.
+
+    def _start(self, model: AspectModel, sweep: Any, seed: int, restart: int) -> AspectParams:
+        probs = self._given_probs(model)
+        if probs is None:
+            marginals = model.constant
+            noise = stream(seed, "start", restart).random((model.n_components, len(marginals)))
+            # Noise far above the share of ones would only make every column look dense at first.
+            probs = 0.75 * marginals + 0.25 * noise * np.minimum(1.0, 10.0 * marginals)
+        probs = np.clip(probs, 1e-10, 1.0 - 1e-10)
+        free = model.n_components - model.n_pinned
+        probs[free:] = PINNED
+        if model.n_pinned_on:
+            probs[-model.n_pinned_on :] = 1.0 - PINNED
+        return AspectParams(np.where(model.active, probs, model.constant))
+
+    def _given_probs(self, model: AspectModel) -> Any:
+        """Starting probabilities from the user, or None."""
+        given = self.init
+        if isinstance(given, str):
+            return None
+        if hasattr(given, "components_"):
+            given = given.components_
+        elif isinstance(given, tuple):
+            given = given[1]
+        try:
+            probs = np.array(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{self._name}: init cannot be read as probabilities.") from None
+        wanted = (model.n_components, len(model.active))
+        if probs.shape != wanted or not ((probs >= 0) & (probs <= 1)).all():
+            raise InputError(
+                f"{self._name}: init must hold probabilities of shape {wanted}; got shape {probs.shape} with values "
+                f"from {probs.min(initial=np.inf):g} to {probs.max(initial=-np.inf):g}."
+            )
+        return probs
+
+    def _start_rows(self, model: AspectModel, sweep: Any, params: Any, seed: int, restart: int, X: Any) -> list[Any]:
+        going_on = params.latent is not None
+        if not going_on and (isinstance(self.init, tuple) or hasattr(self.init, "predict_proba")):
+            shares = self._given_shares(model, X)
+            return sweep.map(_GivenRows(shares), [None] * sweep.n_blocks)[1]
+        return super()._start_rows(model, sweep, params, seed, restart, X)
+
+    def _given_shares(self, model: AspectModel, X: Any) -> Any:
+        """Starting memberships from the user or from a mixture."""
+        if hasattr(self.init, "predict_proba"):
+            best = self.init.predict_proba(X).argmax(axis=1)
+            return 0.9 * np.eye(model.n_components)[best] + 0.1 / model.n_components
+        shares = np.asarray(self.init[0], dtype=np.float64)
+        if shares.ndim != 2 or shares.shape[1] != model.n_components:
+            raise InputError(
+                f"{self._name}: the memberships in init must have {model.n_components} columns; got shape {shares.shape}."
+            )
+        if not (shares >= 0).all() or np.abs(shares.sum(axis=1) - 1).max(initial=0.0) > 1e-6:
+            raise InputError(f"{self._name}: the memberships in init must be 0 or more and sum to one in every row.")
+        return shares
+
+    def _fit_sweep(self, sweep: Any, X: Any = None) -> None:
+        if isinstance(self.init, tuple) and len(np.asarray(self.init[0])) != sweep.source.shape[0]:
+            raise InputError(
+                f"{self._name}: init has memberships for {len(np.asarray(self.init[0]))} rows, the table has "
+                f"{sweep.source.shape[0]}."
+            )
+        super()._fit_sweep(sweep, X)
+
+    # What came out.
+
+    def _adopt(self) -> None:
+        if self._params.tally is None:
+            self._params = self._params._replace(tally=self._tally_of_stream())
+        tally, self.components_ = self._params.tally, self._params.probs
+        numbers = cause_numbers(tally)
+        self.kinds_ = kinds_of(tally)
+        pinned = self._model.n_pinned - self._model.n_pinned_on
+        for k in range(self.n_components - self._model.n_pinned, self.n_components):
+            self.kinds_[k] = "phantom" if k < self.n_components - self._model.n_pinned + pinned else "on-phantom"
+        self.weights_ = numbers["share"]
+        self.phantoms_ = [k for k, kind in enumerate(self.kinds_) if kind == "phantom"]
+        self.dead_causes_ = [k for k, kind in enumerate(self.kinds_) if kind == "dead"]
+        self.latent_sample_ = self._params.latent.values
+        self._model = replace(self._model, phantoms=tuple(self.phantoms_))
+        self._doubts()
+
+    def _tally_of_stream(self) -> Tally:
+        """What the causes did, from the running averages of a stream."""
+        assert self._online is not None
+        stats, sample = self._online.averages, self._params.latent
+        pure = sample.weights @ np.where(sample.values > 0.9, sample.values, 0.0)
+        pure *= stats.rows.first.sum() / max(sample.weights.sum(), 1e-300)
+        return Tally(stats.on.sum(axis=0), stats.off.sum(axis=0), stats.rows.first, pure)
+
+    def _doubts(self) -> None:
+        """Warn of causes that explain nothing, and of memberships that the data cannot tell."""
+        if self.dead_causes_:
+            warnings.warn(
+                f"{self._name}: cause{'s' * (len(self.dead_causes_) > 1)} {', '.join(map(str, self.dead_causes_))} "
+                "explain nothing. Use fewer components or more starts.",
+                EmptyComponentWarning,
+                stacklevel=6,
+            )
+        varying = self.components_[:, self._model.active]
+        if len(varying) > 1 and varying.shape[1]:
+            apart = varying[1:] - varying[:1]
+            lengths = np.linalg.eigvalsh(apart @ apart.T)
+            if lengths[0] <= 1e-12 * max(lengths[-1], 1e-300):
+                warnings.warn(
+                    f"{self._name}: some causes are mixtures of others, so memberships are not determined by the data "
+                    "(cell probabilities are). Use fewer components.",
+                    DuplicateComponentWarning,
+                    stacklevel=6,
+                )
+
+    def _take(self, model: Any, sweep: Any, result: Any, sums: Totals) -> None:
+        super()._take(model, sweep, result, sums)
+        prior = self._model.objective(
+            self._model.ready(self._params), _no_stats(self._model.n_components, self.n_features_in_)
+        )
+        self.conditional_log_likelihood_ = self.objective_ - prior - self._membership_prior(sweep, result)
+        self.stability_ = _stability(self.components_, result.kept, result.best.number, model.active)
+
+    def _membership_prior(self, sweep: Any, result: Any) -> float:
+        """Log prior of the fitted memberships."""
+        if self.membership_concentration == 1:
+            return 0.0
+        return float(sweep.map(_LogShares(), result.point.rows, keep_rows=False)[0]) * (
+            self.membership_concentration - 1
+        )
+
+    def sample(
+        self, n: int = 1, random_state: Any = None, return_causes: bool = False, memberships: str = "training"
+    ) -> Any:
+        """Draw new rows from the fitted model.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : int, RandomState or None
+            By default the estimator's own.
+        return_causes : bool
+            Also return the hidden cause of every cell.
+        memberships : {"training", "prior"}
+            Memberships as those of the training rows, or drawn from the Dirichlet prior (the paper's; usually unlike
+            the data).
+
+        Returns
+        -------
+        (n, n_features) array of 0 and 1, and the (n, n_features) causes if asked for
+        """
+        if memberships not in ("training", "prior"):
+            raise InputError(f"{self._name}: memberships must be 'training' or 'prior'; got {memberships!r}.")
+        if memberships == "training":
+            return super().sample(n, random_state, return_causes)
+        check_is_fitted(self, "_params")
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise InputError(f"{self._name}: n must be a whole number, 1 or more; got {n!r}.")
+        rng = stream(seed_of(self.random_state if random_state is None else random_state), "sample")
+        shares = rng.dirichlet(np.full(self.n_components, self._model.concentration), size=int(n))
+        cells, causes = self._model.draw_cells(self._params, shares, rng)
+        return (cells, causes) if return_causes else cells
+
+    def inverse_transform(self, shares: Any) -> Any:
+        """P(cell = 1) of rows with given memberships: ``shares @ components_``."""
+        check_is_fitted(self, "_params")
+        return np.asarray(shares, dtype=np.float64) @ self.components_
+
+    def fold_in_scores(self, X: Any) -> Any:
+        """Log-likelihood of every row at memberships fitted to it: not predictive, but what ``transform`` maximises.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows,) array
+        """
+        return self._per_row(X, _FoldInScores(self._model))
+
+    def summary(self) -> str:
+        """A few lines on the fit: value, starts, convergence, kinds of causes."""
+        counts = {kind: self.kinds_.count(kind) for kind in dict.fromkeys(self.kinds_)}
+        kinds = " + ".join(f"{count} {kind}" for kind, count in counts.items())
+        return f"{super().summary()}\nK = {kinds}"
+
+
+class _GivenRows:
+    """Row state from memberships of all rows."""
+
+    def __init__(self, shares: Any) -> None:
+        self.shares = shares
+
+    def __call__(self, block: Block, rows: Any) -> tuple[None, Any]:
+        mine = self.shares[block.start : block.start + block.n_source_rows]
+        if block.origin is not None:
+            mine = mine[np.unique(block.origin, return_index=True)[1]]
+        return None, (floored(mine), block.weights)
+
+
+class _LogShares:
+    """Weighted sum of the logarithms of memberships."""
+
+    def __call__(self, block: Block, rows: Any) -> tuple[float, None]:
+        return float(block.row_weights() @ np.log(rows[0]).sum(axis=1)), None
+
+
+class _FoldInScores:
+    """Log-likelihood of rows at their best memberships, constant columns included."""
+
+    def __init__(self, model: AspectModel) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, ready: Any) -> Any:
+        return fold_in_scores(self.model, block, ready)
+
+
+def fold_in_scores(model: AspectModel, block: Block, ready: Any) -> Any:
+    """Log-likelihood (n,) of rows at their best memberships, constant columns included."""
+    ready = model._answering(ready)
+    logs = model.folded(block, ready)[1]
+    fixed = np.where(model.active, 0.5, np.clip(ready.probs[0], 1e-12, 1 - 1e-12))
+    log_off = np.where(model.active, 0.0, np.log1p(-fixed))
+    slope = np.where(model.active, 0.0, np.log(fixed) - np.log1p(-fixed))
+    logs = logs + block.ones.dot(slope[:, None])[:, 0] + log_off.sum()
+    return logs if block.unknown is None else logs - block.unknown.dot(log_off[:, None])[:, 0]
+
+
+def _no_stats(n_components: int, n_columns: int) -> AspectStats:
+    """Sums of no rows."""
+    nothing = np.zeros((n_columns, n_components))
+    return AspectStats(nothing, nothing, 0.0, 0.0, 0.0, RowSums(np.zeros(n_components), None, None))
+
+
+def _stability(components: Any, kept: list[Any], best: int, active: Any) -> Any:
+    """Mean distance (K,) of every cause from its match in the other starts; matched by mean absolute difference."""
+    others = [probs for number, probs in enumerate(kept) if number != best and probs is not None]
+    if not others or not active.any():
+        return np.full(len(components), np.nan)
+    distances = []
+    for probs in others:
+        cost = np.array([np.abs(row[active] - probs[:, active]).mean(axis=1) for row in components])
+        rows, columns = linear_sum_assignment(cost)
+        distances.append(cost[rows, columns])
+    return np.mean(distances, axis=0)

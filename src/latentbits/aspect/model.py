@@ -1,0 +1,602 @@
+"""Aspect Bernoulli (Kabán, Bingham & Hirsimäki, *Learning to Read Between the Lines*, SDM 2004).
+
+Story: row n has memberships s_n on the simplex.  For every *cell* a cause z ~ s_n is drawn, then the cell is 1 with
+probability ``probs[z, t]``.  A mixture draws one cause per row; here one row can have several.
+
+======================  =================================  ===============================================
+symbol in the paper     name here                          where
+======================  =================================  ===============================================
+a_tk                    ``probs`` (K, D)                   eq 2.1; P(cell = 1 | cause)
+s_kn                    row state, ``shares`` (n, K)       eq 2.1; memberships, on the simplex
+sum_k a_tk s_kn         p                                  eq 2.5; P(cell = 1)
+P(k | n, t, x_tn)       never stored                       eq 2.2; ``causes`` works it out for single cells
+x/p, (1-x)/(1-p)        ``on``, ``off`` of a tile
+α                       ``concentration``                  Dirichlet(α, ..., α) on memberships, α ≥ 1
+b1 - 1, b0 - 1          ``prior_on``, ``prior_off`` (D,)   Beta priors on ``probs``
+======================  =================================  ===============================================
+
+EM in matrix form (eq 2.3, 2.4): with R1 = x/p and R0 = (1-x)/(1-p),
+
+    G = (R1 - R0) A' + rowsum(R0),   s <- s G, scaled to sum one;
+    on = A (S' R1),  off = (1-A) (S' R0),   A <- on / (on + off),
+
+both from the same old values.  Zeros of sparse tables are summed by polynomials (:mod:`.series`).  Columns that are
+constant say nothing about the causes and would only slow EM down: they are left out and given the same probability under
+all causes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.block import ONE, UNKNOWN, ZERO, Block, Float, TileMarks, row_hashes
+from ..data.rng import content_uniforms
+from ..engine.latent import LatentSample, draw_rows, empirical_bayes, latent_sample
+from ..engine.protocols import Again, Model
+from .series import (
+    Moments,
+    RowSums,
+    Split,
+    log_zeros_in_cold,
+    moments_of,
+    pair_products,
+    row_sums,
+    split_columns,
+    zeros_in_cold,
+)
+
+# Exact zeros never come back from a multiplicative update; starts and jumps stay this far from them.
+FLOOR = 1e-10
+# A cause with less than this share of all memberships is dead: its probabilities are kept as they are.
+DEAD = 1e-8
+# Cells of a tile: three arrays of it stay in a core's cache.
+TILE_CELLS = 2**15
+# Error per row of the log-likelihood that counts as exact: that of the sums themselves.
+ROUNDING = 1e-12
+# Error per row allowed in answers; far below the tolerance of the fold-in.
+ANSWER_ERROR = 1e-7
+# Probabilities never leave this range in answers.
+ANSWER_EDGE = 1e-9
+
+
+class Tally(NamedTuple):
+    """What the causes of a fit did, summed over all cells: the numbers behind shares and phantoms."""
+
+    on: Float  # (K,) expected ones
+    off: Float  # (K,) expected zeros
+    mass: Float  # (K,) sum of memberships
+    pure: Float  # (K,) the part of it from rows that belong to the cause by more than 0.9
+
+
+class AspectParams(NamedTuple):
+    """P(cell = 1 | cause) (K, D); after a fit also its tally and the remembered memberships."""
+
+    probs: Float
+    tally: Tally | None = None
+    latent: LatentSample | None = None
+
+
+class AspectStats(NamedTuple):
+    """Sums over rows.  From blocks: sums of s/p at ones and s/(1-p) at zeros; gathered: expected counts."""
+
+    on: Float  # (D, K)
+    off: Float  # (D, K)
+    log_likelihood: float
+    log_prior: float  # of the memberships
+    weight: float
+    rows: RowSums
+
+
+class Ready(NamedTuple):
+    """Parameters in the form that blocks need."""
+
+    probs: Float  # (K, D)
+    split: Split
+    moments: Moments
+    hot: Float  # (K, H) probabilities of the hot columns
+    padded: Float  # (D * W,) probabilities of all columns, W causes a column
+    coefficients: Float  # (D * 8,) polynomials, see kernels.cold_marks
+    params: AspectParams
+
+
+class Causes(NamedTuple):
+    """Why single cells are as they are."""
+
+    share: Float  # (m, K) probability that cause k produced the cell
+    evidence: Float  # (m, K) what the value of the cell adds to the log odds of cause k
+    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
+    missing: Float | None = None  # (m,) probability that a zero is a one that was lost; NaN elsewhere
+
+
+@dataclass(frozen=True)
+class AspectModel(Model):
+    """The maths of Aspect Bernoulli.
+
+    ``prior_on`` and ``prior_off`` (D,) are the pseudo-counts; ``active`` (D,) the columns that vary; ``constant`` (D,) the
+    probabilities of the others; ``rate`` (D,) the share of stored cells; the last ``n_pinned`` causes
+    are held where they are.  ``row_error`` is the error of a row's log-likelihood that polynomials may bring in.
+    """
+
+    params_type = AspectParams
+    has_rows = True
+
+    n_components: int
+    prior_on: Float
+    prior_off: Float
+    active: np.ndarray
+    constant: Float
+    rate: Float
+    concentration: float = 1.0
+    n_pinned: int = 0  # of these
+    n_pinned_on: int = 0  # are always on
+    total_weight: float = 1.0
+    row_error: float = 0.0
+    fold_tol: float = 1e-6
+    clip: float = 0.0  # cell probabilities of the empirical-Bayes score stay this far from 0 and 1
+    phantoms: tuple[int, ...] = ()  # causes of a fit that explain zeros
+
+    @property
+    def slack(self) -> float:  # type: ignore[override]
+        """Twice the error that the objective of a table may carry."""
+        return 2 * self.row_error * self.total_weight if self.row_error > ROUNDING else 0.0
+
+    # Starts and passes.
+
+    def start_rows(self, block: Block, params: AspectParams, seed: int, restart: int) -> Any:
+        """Memberships drawn uniformly from the simplex, by what the row holds; of a fit that goes on, folded in."""
+        if params.latent is not None:
+            return self.stream_rows(block, params)
+        uniforms = content_uniforms(row_hashes(block), self.n_components, seed, "start", restart)
+        return floored(-np.log1p(-uniforms)), block.weights
+
+    def stream_rows(self, block: Block, params: AspectParams) -> Any:
+        """Memberships folded in, away from zero."""
+        answering = self.finer()
+        return floored(answering.represent(block, answering.ready(params))), block.weights
+
+    def ready(self, params: AspectParams) -> Ready:
+        """Split the columns, and sum over the cold ones."""
+        probs = params.probs
+        split = split_columns(probs, self.active, self.rate, self.row_error)
+        coefficients = np.zeros((probs.shape[1], 8))
+        coefficients[:, :3], coefficients[:, 3:7] = split.inverse, split.logarithm
+        coefficients[:, 7] = split.place == -1
+        return Ready(
+            probs,
+            split,
+            moments_of(probs, split),
+            np.ascontiguousarray(probs[:, split.hot]),
+            _padded(probs.T).ravel(),
+            coefficients.ravel(),
+            params,
+        )
+
+    def exact_at(self, params: AspectParams) -> bool:
+        """Whether no column was summed by a polynomial with more error than rounding."""
+        if self.row_error <= ROUNDING:
+            return True
+        return split_columns(params.probs, self.active, self.rate, self.row_error).error <= ROUNDING
+
+    def finer(self) -> AspectModel:
+        """The model without polynomials, but where they are exact to rounding."""
+        return replace(self, row_error=min(self.row_error, ROUNDING))
+
+    def e_step(self, block: Block, rows: Any, ready: Ready) -> tuple[AspectStats, Any]:
+        """Sums of a block, and the new memberships of its rows."""
+        from .kernels import renew_shares
+
+        shares, weights = rows
+        row_weights = block.row_weights()
+        logs = np.zeros(block.n_rows)
+        gains, cold_on, cold_off, sums = self._cold(block, ready, shares, row_weights, logs)
+        cold_on[ready.split.hot], cold_off[ready.split.hot] = self._hot(block, ready, shares, row_weights, gains, logs)
+        log_prior = 0.0
+        if self.concentration > 1:
+            log_prior = (self.concentration - 1) * float(row_weights @ np.log(shares).sum(axis=1))
+        new_shares = shares.copy()
+        renew_shares(new_shares, gains, self.concentration)
+        weight = float(row_weights.sum())
+        return AspectStats(cold_on, cold_off, float(row_weights @ logs), log_prior, weight, sums), (new_shares, weights)
+
+    def _hot(self, block: Block, ready: Ready, shares: Float, weights: Float, gains: Float, logs: Float) -> Any:
+        """Cells of the hot columns, tile by tile: sums of s/p and s/(1-p) (H, K); ``gains`` and ``logs`` are added to."""
+        from .kernels import hot_cells
+
+        n_hot = len(ready.split.hot)
+        on_sums, off_sums = np.zeros((n_hot, self.n_components)), np.zeros((n_hot, self.n_components))
+        if n_hot == 0:
+            return on_sums, off_sums
+        codes = self._codes(block, ready.split)
+        width = min(n_hot, 1024)
+        height = max(16, min(block.n_rows, TILE_CELLS // width))
+        buffers = [np.empty(height * width), np.empty(2 * height * width)]
+        for low in range(0, block.n_rows, height):
+            part = slice(low, min(low + height, block.n_rows))
+            s = shares[part]
+            weighted = s if block.weights is None else s * weights[part, None]
+            zeros = np.zeros(len(s))
+            for first in range(0, n_hot, width):
+                columns = slice(first, min(first + width, n_hot))
+                n_wide, size = columns.stop - columns.start, len(s) * (columns.stop - columns.start)
+                signed, both = buffers[0][:size].reshape(len(s), -1), buffers[1][: 2 * size].reshape(len(s), -1)
+                probs = ready.hot[:, columns]
+                np.matmul(s, probs, out=signed)
+                hot_cells(codes[part, columns], signed, both, zeros, logs[part])
+                gains[part] += signed @ probs.T
+                sums = both.T @ weighted
+                on_sums[columns] += sums[:n_wide]
+                off_sums[columns] += sums[n_wide:]
+            gains[part] += zeros[:, None]
+        return on_sums, off_sums
+
+    def _codes(self, block: Block, split: Split) -> Any:
+        """The cells of the hot columns (n, H): 0, 1 and 2 for unknown."""
+        n_hot = len(split.hot)
+        if n_hot == block.n_columns and block.unknown is None and isinstance(block.ones, TileMarks):
+            return block.ones.cells
+        codes = np.zeros((block.n_rows, n_hot), np.uint8)
+        for marks, code in ((block.ones, ONE), (block.unknown, UNKNOWN)):
+            if marks is None:
+                continue
+            if isinstance(marks, TileMarks):
+                codes += np.uint8(code) * (marks.cells if n_hot == block.n_columns else marks.cells[:, split.hot])
+                continue
+            indptr, indices = marks.lists()
+            columns = split.place[indices]
+            inside = columns >= 0
+            codes[np.repeat(np.arange(block.n_rows), np.diff(indptr))[inside], columns[inside]] = code
+        return codes
+
+    def _cold(self, block: Block, ready: Ready, shares: Float, weights: Float, logs: Float) -> Any:
+        """Cold columns: the gradient by the memberships (n, K), sums at stored cells (D, K), sums over rows."""
+        from .kernels import cold_marks
+
+        n_rows, n_components = shares.shape
+        degree, moments = ready.split.degree, ready.moments
+        shape = (block.n_columns, n_components)
+        if degree < 0:
+            return np.zeros(shares.shape), np.zeros(shape), np.zeros(shape), RowSums(_mass(shares, weights), None, None)
+        gains = _padded(np.broadcast_to(moments.constant, shares.shape))
+        width = gains.shape[1]
+        height = max(64, 2**16 // max(1, n_components**2))
+        parts = []
+        for low in range(0, n_rows, height):
+            part = slice(low, min(low + height, n_rows))
+            s = shares[part]
+            weighted = s if block.weights is None else s * weights[part, None]
+            pairs = pair_products(s) if degree >= 2 else None
+            if degree >= 1:
+                gains[part, :n_components] += s @ moments.linear
+            if pairs is not None:
+                gains[part, :n_components] += pairs @ moments.square
+            parts.append(row_sums(s, weighted, pairs, degree))
+        totals: list[Any] = [None if field[0] is None else np.sum(field, axis=0) for field in zip(*parts)]
+        sums = RowSums(*totals)
+        at_marks = np.zeros(block.n_columns * 2 * width)
+        flat_shares, flat_gains = _padded(shares).ravel(), gains.ravel()
+        for marks, are_ones in ((block.ones, True), (block.unknown, False)):
+            if marks is not None:
+                indptr, indices = marks.lists()
+                cold_marks(
+                    indptr, indices, ready.coefficients, ready.padded, flat_shares, weights, are_ones, flat_gains,
+                    at_marks, logs,
+                )  # fmt: skip
+        both = at_marks.reshape(block.n_columns, 2, width)[:, :, :n_components]
+        return gains[:, :n_components], both[:, 0].copy(), both[:, 1].copy(), sums
+
+    def gather(self, ready: Ready, stats: AspectStats) -> AspectStats:
+        """Expected counts of ones and zeros by cause, and the zeros of cold columns."""
+        off, value = stats.off, stats.log_likelihood
+        if ready.split.degree >= 0:
+            off = off + zeros_in_cold(ready.probs, ready.split, stats.rows)
+            value += log_zeros_in_cold(ready.moments, stats.rows, stats.weight)
+        on, off = ready.probs.T * stats.on, (1.0 - ready.probs.T) * np.maximum(off, 0.0)
+        return stats._replace(on=on, off=off, log_likelihood=value, rows=RowSums(stats.rows.first, None, None))
+
+    def objective(self, ready: Ready, stats: AspectStats) -> float:
+        """Log-likelihood at these memberships plus log prior (up to a constant), over the columns that vary."""
+        free = ready.probs[: self.n_components - self.n_pinned]
+        value = stats.log_likelihood + stats.log_prior
+        for pseudo, probs in ((self.prior_on, free), (self.prior_off, 1.0 - free)):
+            weigh = self.active & (pseudo > 0)
+            if weigh.any():
+                with np.errstate(divide="ignore"):
+                    value += float(np.log(probs[:, weigh]).sum(axis=0) @ pseudo[weigh])
+        return value
+
+    def m_step(self, params: AspectParams, stats: AspectStats, again: Again | None) -> AspectParams:
+        """Shares of ones among the cells of every cause; causes that are dead or pinned keep theirs."""
+        on, off = stats.on.T + self.prior_on, stats.off.T + self.prior_off
+        total = on + off
+        seen = (total > 0) & self.active & (stats.rows.first > DEAD * stats.weight)[:, None]
+        seen[self.n_components - self.n_pinned :] = False
+        return AspectParams(np.where(seen, on / np.where(seen, total, 1.0), params.probs))
+
+    def conclude(self, point: Any, sweep: Any) -> tuple[AspectParams, float]:
+        """Put causes in order, put constant columns back, and remember what answers need; all exact."""
+        exact = self.finer()
+        params = AspectParams(point.params.probs)
+        ready = exact.ready(params)
+        (stats, pure, latent), _ = sweep.map(_Remember(exact), point.rows, ready, keep_rows=False)
+        stats = exact.gather(ready, stats)
+        tally = Tally(stats.on.sum(axis=0), stats.off.sum(axis=0), stats.rows.first, pure)
+        order = self._order(tally)
+        probs = np.where(self.active, params.probs, self.constant)[order]
+        tally = Tally(*[field[order] for field in tally])
+        params = AspectParams(probs, tally, latent._replace(values=latent.values[:, order]))
+        return params, exact.objective(ready, stats)
+
+    def _order(self, tally: Tally) -> np.ndarray:
+        """Content causes by decreasing share of cells, then those that explain zeros; pinned causes last."""
+        from .phantoms import kinds_of
+
+        rank = np.array([kind in ("phantom", "blank") for kind in kinds_of(tally)], dtype=int)
+        rank[self.n_components - self.n_pinned :] = 2
+        rank[self.n_components - self.n_pinned_on :] = 3
+        return np.lexsort((-(tally.on + tally.off), rank))
+
+    def absorb(self, before: AspectParams, params: AspectParams, block: Block, rows: Any) -> AspectParams:
+        """Parameters of a stream with the memberships of a block remembered."""
+        latent = latent_sample(block, rows[0])
+        return params._replace(latent=latent if before.latent is None else before.latent.merge(latent))
+
+    def kept(self, params: AspectParams) -> Float:
+        """The probabilities."""
+        return params.probs
+
+    def as_stats(self, params: AspectParams) -> AspectStats:
+        """The expected counts per unit of weight that these parameters stand for, spread over columns as the data."""
+        assert params.tally is not None
+        mass = params.tally.mass / params.tally.mass.sum()
+        on = (mass[:, None] * params.probs).T
+        rows = RowSums(mass, None, None)
+        return AspectStats(on, (mass[:, None] * (1.0 - params.probs)).T, 0.0, 0.0, 1.0, rows)
+
+    def to_vector(self, params: AspectParams) -> Float:
+        """The probabilities themselves: the path of EM is straightest there (spec 12)."""
+        return params.probs.ravel()
+
+    def from_vector(self, vector: Float, like: AspectParams) -> AspectParams:
+        """Probabilities inside (0, 1); pinned causes and columns left out stay as they are."""
+        probs = np.clip(vector.reshape(like.probs.shape), FLOOR, 1 - FLOOR)
+        kept = np.zeros(probs.shape, np.bool_)
+        kept[self.n_components - self.n_pinned :] = True
+        kept |= ~self.active
+        return AspectParams(np.where(kept, like.probs, probs))
+
+    def rows_to_vector(self, rows: Any) -> Float:
+        """Memberships; a row of weight w counts w times, as if it were repeated."""
+        shares, weights = rows
+        return np.asarray(shares) if weights is None else shares * np.sqrt(weights)[:, None]
+
+    def rows_from_vector(self, vector: Float, like: Any) -> Any:
+        """Memberships on the simplex, away from zero; rows of weight zero stay as they are."""
+        shares, weights = like
+        if weights is None:
+            return floored(vector), None
+        scale = np.sqrt(weights)[:, None]
+        return floored(np.where(scale > 0, vector / np.where(scale > 0, scale, 1.0), shares)), weights
+
+    # Answers: the same questions for every family.
+
+    def folded(self, block: Block, ready: Ready, starts: Float | None = None) -> tuple[Float, Float, Float]:
+        """Memberships (n, K), log-likelihood (n,) of the columns that vary, and how far at most it is from its best.
+
+        The log-likelihood is concave in the memberships; the last number is a proof, whatever the solver did.
+        """
+        from .kernels import fold_rows
+
+        cold, extra = _packed(ready)
+        indptr, indices, is_one = _stored(block) if len(cold) else _NOTHING
+        width = -(-self.n_components // 4) * 4
+        shares, logs, gaps = np.zeros((block.n_rows, width)), np.empty(block.n_rows), np.empty(block.n_rows)
+        if starts is None:
+            starts = np.full((1, self.n_components), 1.0 / self.n_components)
+        fold_rows(
+            self._codes(block, ready.split),
+            _padded(ready.hot.T),
+            indptr,
+            indices,
+            is_one,
+            ready.coefficients,
+            ready.padded,
+            cold,
+            extra,
+            np.array([self.n_components, self.concentration - 1.0, self.fold_tol, 100.0]),
+            _padded(starts),
+            shares,
+            logs,
+            gaps,
+        )
+        shares = shares[:, : self.n_components]
+        blank = self._blank_rows(block)
+        shares[blank], logs[blank], gaps[blank] = 1.0 / self.n_components, 0.0, 0.0
+        return shares, logs, gaps + ready.split.error
+
+    def _blank_rows(self, block: Block) -> np.ndarray:
+        """Rows in which no column that varies is known."""
+        if block.unknown is None:
+            return np.full(block.n_rows, not self.active.any())
+        known = self.active.sum() - block.unknown.dot(self.active.astype(float)[:, None])[:, 0]
+        return known == 0
+
+    def represent(self, block: Block, ready: Ready) -> Float:
+        """Memberships (n, K): the best ones for the observed cells of the row."""
+        return self.folded(block, self._answering(ready))[0]
+
+    def _answering(self, ready: Ready) -> Ready:
+        """The same parameters with the error that answers may carry; already there for all but wide tables."""
+        if len(ready.split.hot) < 4 * self.n_components**2:
+            return ready
+        return replace(self, row_error=ANSWER_ERROR).ready(ready.params)
+
+    def log_prob(self, block: Block, ready: Ready) -> Float:
+        """log p(row) (n,), memberships being distributed as in the training rows."""
+        sample = ready.params.latent
+        assert sample is not None
+        return empirical_bayes(block, sample, lambda shares: self._logs(shares @ ready.probs))
+
+    def _logs(self, cells: Float) -> tuple[Float, Float]:
+        """Log odds of ones and log probability of zeros, with the clip of the score."""
+        edge = max(self.clip, EDGE_OF_SCORE)
+        cells = np.clip(cells, edge, 1.0 - edge)
+        log_off = np.log1p(-cells)
+        return np.log(cells) - log_off, log_off
+
+    def fill(self, block: Block, ready: Ready) -> Float:
+        """P(cell = 1 | observed cells of the row) (n, D)."""
+        return np.clip(self.represent(block, ready) @ ready.probs, ANSWER_EDGE, 1 - ANSWER_EDGE)
+
+    def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
+        """The same for single cells (m,)."""
+        on = np.einsum("mk,mk->m", self.represent(block, ready)[rows], ready.probs.T[columns])
+        return np.clip(on, ANSWER_EDGE, 1 - ANSWER_EDGE)
+
+    def fill_draw(self, block: Block, ready: Ready, rows: Any, columns: Any, by_row: Float, by_cell: Float) -> Any:
+        """A draw of single cells; given the memberships of the row they are independent."""
+        return by_cell < self.fill_at(block, ready, rows, columns)
+
+    def causes(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Causes:
+        """Cause posterior (eq 2.2), evidence, leave-one-out probability and chance of a loss of single cells."""
+        ready = self._answering(ready)
+        shares = self.folded(block, ready)[0]
+        codes, on, own = block.at(rows, columns), ready.probs.T[columns], shares[rows]
+        cell = np.where((codes == ONE)[:, None], on, 1.0 - on)
+        cell[codes == UNKNOWN] = 1.0
+        cell = np.maximum(cell, np.finfo(float).tiny)
+        joint = own * cell
+        total = np.maximum(joint.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        rest = 1.0 - own
+        others = np.where(rest > 1e-12, (total - joint) / np.where(rest > 1e-12, rest, 1.0), cell)
+        evidence = np.log(cell) - np.log(np.maximum(others, np.finfo(float).tiny))
+        missing = None
+        if self.phantoms:
+            chances = self.loss_chances(own, on)
+            missing = np.where(codes == ZERO, chances.lost, np.nan)
+        return Causes(joint / total, evidence, self._without(block, ready, shares, rows, columns, codes), missing)
+
+    def _without(self, block: Block, ready: Ready, shares: Float, rows: Any, columns: Any, codes: Any) -> Float:
+        """P(cell = 1 | the other cells of its row): the row is folded in without the cell, from where it was."""
+        on = ready.probs.T[columns]
+        own = shares[rows].copy()
+        known = np.flatnonzero((codes != UNKNOWN) & self.active[columns])
+        for low in range(0, len(known), 4096):
+            which = known[low : low + 4096]
+            held = block.take(rows[which]).hide(np.arange(len(which)), columns[which])
+            own[which] = self.folded(held, ready, floored(shares[rows[which]]))[0]
+        return np.clip(np.einsum("mk,mk->m", own, on), ANSWER_EDGE, 1 - ANSWER_EDGE)
+
+    def loss_chances(self, own: Float, on: Float) -> LossChances:
+        """For cells with memberships ``own`` (m, K) and probabilities ``on`` (m, K), seen as zeros."""
+        phantom = np.zeros(self.n_components, np.bool_)
+        phantom[list(self.phantoms)] = True
+        off = np.maximum(1.0 - np.einsum("mk,mk->m", own, on), np.finfo(float).tiny)
+        content = own[:, ~phantom].sum(axis=1)
+        explained = np.einsum("mk,mk->m", own[:, phantom], 1.0 - on[:, phantom]) / off
+        if_kept = np.einsum("mk,mk->m", own[:, ~phantom], on[:, ~phantom])
+        if_kept = np.where(content > 0, if_kept / np.where(content > 0, content, 1.0), 0.0)
+        return LossChances(explained, if_kept, explained * if_kept)
+
+    def draw(self, params: AspectParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rows (n, D) and the causes of their cells (n, D); memberships as in the training rows."""
+        assert params.latent is not None
+        return self.draw_cells(params, draw_rows(params.latent, n, rng), rng)
+
+    def draw_cells(self, params: AspectParams, shares: Float, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Cells of rows with given memberships: first the cause of every cell, then its value."""
+        reached = np.cumsum(shares, axis=1)
+        uniforms = rng.random((len(shares), params.probs.shape[1]))
+        causes = np.zeros(uniforms.shape, np.int64)
+        for k in range(self.n_components - 1):
+            causes += uniforms * reached[:, -1:] >= reached[:, k : k + 1]
+        on = np.take_along_axis(params.probs, causes, axis=0)
+        return (rng.random(causes.shape) < on).astype(np.uint8), causes
+
+    def n_free(self, params: AspectParams) -> int:
+        """Free parameters: K - 1 memberships of every row, and the probabilities of causes that are not pinned."""
+        free = (self.n_components - self.n_pinned) * int(self.active.sum())
+        return round(self.total_weight) * (self.n_components - 1) + free
+
+
+class LossChances(NamedTuple):
+    """For zero cells: explained by a phantom (u), on if nothing were lost (c), a one that was lost (u c)."""
+
+    phantom: Float
+    content: Float
+    lost: Float
+
+
+EDGE_OF_SCORE = 1e-12
+_NOTHING = (np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.uint8))
+
+
+class _Remember:
+    """The last pass of a fit: sums, memberships above 0.9, and the remembered rows."""
+
+    def __init__(self, model: AspectModel) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, rows: Any, ready: Ready) -> tuple[Any, None]:
+        shares, weights = rows[0], block.row_weights()
+        stats, _ = self.model.e_step(block, rows, ready)
+        pure = weights @ np.where(shares > 0.9, shares, 0.0)
+        return (stats, pure, latent_sample(block, shares)), None
+
+
+def floored(shares: Float) -> Float:
+    """Memberships at least ``FLOOR``, each row scaled to sum one."""
+    out: Float = np.maximum(shares, FLOOR)
+    out /= out.sum(axis=1, keepdims=True)
+    return out
+
+
+def _mass(shares: Float, weights: Float) -> Float:
+    """Weighted sum of memberships."""
+    return weights @ shares
+
+
+def _padded(matrix: Any) -> Float:
+    """A matrix (n, K) with columns of zeros added up to a multiple of four."""
+    n, k = matrix.shape
+    out = np.zeros((n, -(-k // 4) * 4))
+    out[:, :k] = matrix
+    return out
+
+
+def _stored(block: Block) -> tuple[Any, Any, Any]:
+    """Index lists of the ones and the unknown cells of every row together, and which are ones."""
+    indptr, indices = block.ones.lists()
+    if block.unknown is None:
+        return indptr, indices, np.ones(len(indices), np.uint8)
+    other_indptr, other_indices = block.unknown.lists()
+    rows = np.concatenate([np.repeat(np.arange(block.n_rows), np.diff(pointer)) for pointer in (indptr, other_indptr)])
+    order = np.argsort(rows, kind="stable")
+    is_one = np.concatenate((np.ones(len(indices), np.uint8), np.zeros(len(other_indices), np.uint8)))
+    return indptr + other_indptr, np.concatenate((indices, other_indices))[order], is_one[order]
+
+
+def _packed(ready: Ready) -> tuple[Float, Float]:
+    """The sums over cold columns as the two matrices that the fold-in kernel takes."""
+    k = len(ready.probs)
+    width = -(-k // 4) * 4
+    if ready.split.degree < 0:
+        return np.empty((0, width)), np.empty((0, width + 1))
+    m, split = ready.moments, ready.split
+    cold = np.flatnonzero(split.place == -1)
+    off = 1.0 - ready.probs[:, cold]
+    curvature = np.zeros((width, width))
+    curvature[:k, :k] = (off * split.inverse[cold, 0] ** 2) @ off.T
+    n_pairs = width * (width + 1) // 2 if split.degree >= 2 else 0
+    main, extra = np.zeros((1 + width + n_pairs, width)), np.zeros((2 + width + n_pairs + width, width + 1))
+    main[0, :k], main[1 : 1 + k, :k] = m.constant, m.linear
+    extra[0, width], extra[1, :k], extra[2 : 2 + k, :k] = m.log_constant, m.log_linear, m.log_square
+    if n_pairs:
+        first, second = np.triu_indices(width)
+        inside = (first < k) & (second < k)
+        main[1 + width :][inside, :k] = m.square
+        extra[2 + width : 2 + width + n_pairs][inside, :k] = m.log_cube
+    extra[2 + width + n_pairs :, :width] = curvature
+    return main, extra

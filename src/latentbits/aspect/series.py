@@ -1,0 +1,199 @@
+"""Zeros at the cost of the ones: which columns are worked out cell by cell, and polynomials for the others.
+
+A zero cell enters the E-step through 1/(1-p).  In column t the probability p = sum_k s_k a_kt lies between the least and
+the largest a_kt, because s lies on the simplex.  Where that interval is short, 1/(1-p) is replaced by the polynomial that
+interpolates it at the Chebyshev points x_0, ..., x_r of the interval.  The divided differences of 1/(1-p) are products of
+1/(1-x_i), so the polynomial and its error are known in closed form:
+
+    1/(1-p) - polynomial(p) = prod_i (p - x_i) / ((1-p) prod_i (1 - x_i)),   |prod_i (p - x_i)| <= 2 (h/2)^(r+1),
+
+h being half the length of the interval.  Sums of powers of p over all cells of such *cold* columns need sums of products
+of memberships only, so they cost nothing per cell.  The other columns are *hot*: all their cells are worked out.  The
+logarithm of 1-p is replaced by the integral of minus the polynomial from the middle of the interval, whose error is at
+most h times that of the polynomial.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data.block import Float
+
+# Work per row in multiplications: of a hot column (four products, and a pass over the cells), of a one in a cold column
+# (a walk through memory).  Measured, roughly; they decide how the work is split, never what comes out of it.
+HOT_FIXED, HOT_PER_CAUSE = 40.0, 6.0
+ONE_FIXED, ONE_PER_CAUSE = 60.0, 12.0
+
+
+class Split(NamedTuple):
+    """Columns split into hot and cold for given probabilities."""
+
+    hot: np.ndarray  # (H,) columns worked out cell by cell
+    place: np.ndarray  # (D,) int32: position among the hot columns, -1 for cold ones, -2 for columns left out
+    inverse: Float  # (D, 3) coefficients of the polynomial for 1/(1-p), zero for hot columns
+    logarithm: Float  # (D, 4) the same for log(1-p)
+    degree: int  # largest power of p that occurs in ``inverse``; -1 if no column is cold
+    error: float  # bound on the error of a row's log-likelihood
+
+
+def interpolate(low: Float, high: Float, degree: int) -> tuple[Float, Float, Float]:
+    """Coefficients for 1/(1-p) (D, 3) and log(1-p) (D, 4) on [low, high], and the bound for the logarithm (D,)."""
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    angles = (2 * np.arange(degree + 1) + 1) * np.pi / (2 * degree + 2)
+    nodes = middle[:, None] + half[:, None] * np.cos(angles)
+    differences = 1.0 / np.cumprod(1.0 - nodes, axis=1)
+    inverse = np.zeros((len(low), 3))
+    inverse[:, 0] = differences[:, 0]
+    if degree >= 1:
+        inverse[:, 0] -= differences[:, 1] * nodes[:, 0]
+        inverse[:, 1] = differences[:, 1]
+    if degree >= 2:
+        inverse[:, 0] += differences[:, 2] * nodes[:, 0] * nodes[:, 1]
+        inverse[:, 1] -= differences[:, 2] * (nodes[:, 0] + nodes[:, 1])
+        inverse[:, 2] = differences[:, 2]
+    logarithm = np.zeros((len(low), 4))
+    logarithm[:, 1:] = -inverse / np.array([1.0, 2.0, 3.0])
+    powers = middle[:, None] ** np.arange(1, 4)
+    logarithm[:, 0] = np.log1p(-middle) - (logarithm[:, 1:] * powers).sum(axis=1)
+    bound = 2 * (half / 2) ** (degree + 1) * differences[:, -1] / (1.0 - high) * half
+    return inverse, logarithm, bound
+
+
+def split_columns(probs: Float, active: np.ndarray, rate: Float, allowed: float) -> Split:
+    """The cheapest split whose error per row stays within ``allowed``.
+
+    ``probs`` (K, D); ``active`` (D,) says which columns count; ``rate`` (D,) is the share of stored cells per column.
+    """
+    n_components, n_columns = probs.shape
+    place = np.where(active, 0, -2).astype(np.int32)
+    columns = np.flatnonzero(active)
+    hot_cost = HOT_FIXED + HOT_PER_CAUSE * n_components
+    best_cost, best = len(columns) * hot_cost, None
+    if allowed > 0 and len(columns):
+        low, high = probs[:, columns].min(axis=0), probs[:, columns].max(axis=0)
+        edge = np.where(high < 0.5, high, 0.0)  # columns with larger probabilities are hot in any case
+        walk = rate[columns] * (ONE_FIXED + ONE_PER_CAUSE * n_components)
+        for degree in (0, 1, 2):
+            inverse, logarithm, bound = interpolate(np.minimum(low, edge), edge, degree)
+            bound = np.where(high < 0.5, bound, np.inf)
+            order = np.argsort(bound, kind="stable")
+            n_cold = int(np.searchsorted(np.cumsum(bound[order]), allowed, side="right"))
+            cold = order[:n_cold]
+            cost = (len(columns) - n_cold) * hot_cost + walk[cold].sum() + _moments_cost(n_components, degree)
+            if cost < best_cost:
+                best_cost, best = cost, (degree, cold, inverse, logarithm, float(bound[cold].sum()))
+    inverse, logarithm, degree, error = np.zeros((n_columns, 3)), np.zeros((n_columns, 4)), -1, 0.0
+    if best is not None:
+        degree, cold, coefficients, logs, error = best
+        place[columns[cold]] = -1
+        inverse[columns[cold]], logarithm[columns[cold]] = coefficients[cold], logs[cold]
+    hot = np.flatnonzero(place == 0)
+    place[hot] = np.arange(len(hot), dtype=np.int32)
+    return Split(hot, place, inverse, logarithm, degree, error)
+
+
+def _moments_cost(n_components: int, degree: int) -> float:
+    """Multiplications per row for the sums over cold columns: products of one, two and three memberships."""
+    k = float(n_components)
+    return (2 * k, 2 * k + 2 * k * k, 2 * k + 2 * k * k + 2 * k * k * (k + 1) / 2)[degree]
+
+
+def pairs_of(n_components: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers (l, m), l <= m, of the products of two memberships."""
+    return np.triu_indices(n_components)
+
+
+def pair_products(shares: Float) -> Float:
+    """Products (n, K (K + 1) / 2) of every two entries of the rows of ``shares`` (n, K), each unordered pair once."""
+    first, second = pairs_of(shares.shape[1])
+    return shares[:, first] * shares[:, second]
+
+
+class Moments(NamedTuple):
+    """Polynomials summed over cold columns: what every row needs of them."""
+
+    constant: Float  # (K,)
+    linear: Float  # (K, K): row l is the weight of s_l
+    square: Float  # (P, K): row (l, m) is the weight of s_l s_m
+    log_constant: float
+    log_linear: Float  # (K,)
+    log_square: Float  # (K, K)
+    log_cube: Float  # (P, K)
+
+
+def moments_of(probs: Float, split: Split, powers: int = 2) -> Moments:
+    """Sums over the cold columns for the gradient sum_t (1 - a_kt) polynomial(p_t) and for the log-likelihood."""
+    n_components = len(probs)
+    n_pairs = n_components * (n_components + 1) // 2
+    cold = np.flatnonzero(split.place == -1)
+    on, inverse, logs = probs[:, cold], split.inverse[cold], split.logarithm[cold]
+    off = 1.0 - on
+    square, log_cube = np.zeros((n_pairs, n_components)), np.zeros((n_pairs, n_components))
+    if split.degree >= 2:
+        first, second = pairs_of(n_components)
+        twice = np.where(first == second, 1.0, 2.0)[:, None]  # unordered pairs stand for both orders
+        step = max(1, 2**22 // n_pairs)
+        for at in range(0, len(cold), step):
+            part = slice(at, at + step)
+            pairs = on[first, part] * on[second, part]
+            square += pairs @ (off[:, part] * inverse[part, 2]).T
+            log_cube += pairs @ (on[:, part] * logs[part, 3]).T
+        square, log_cube = twice * square, twice * log_cube
+    return Moments(
+        constant=off @ inverse[:, 0],
+        linear=on @ (off * inverse[:, 1]).T,
+        square=square,
+        log_constant=float(logs[:, 0].sum()),
+        log_linear=on @ logs[:, 1],
+        log_square=(on * logs[:, 2]) @ on.T,
+        log_cube=log_cube,
+    )
+
+
+class RowSums(NamedTuple):
+    """Weighted sums over rows of products of memberships."""
+
+    first: Float  # (K,)
+    second: Float | None  # (K, K)
+    third: Float | None  # (P, K)
+
+
+def row_sums(shares: Float, weighted: Float, pairs: Float | None, degree: int) -> RowSums:
+    """Sums of a block; ``weighted`` are the memberships times the row weights."""
+    return RowSums(
+        weighted.sum(axis=0),
+        shares.T @ weighted if degree >= 1 else None,
+        pairs.T @ weighted if degree >= 2 and pairs is not None else None,
+    )
+
+
+def zeros_in_cold(probs: Float, split: Split, sums: RowSums) -> Float:
+    """sum over rows of s_k polynomial(p), (D, K), for the cold columns; other columns are zero."""
+    out = np.zeros((probs.shape[1], len(probs)))
+    cold = np.flatnonzero(split.place == -1)
+    on, inverse = probs[:, cold], split.inverse[cold]
+    value = inverse[:, :1] * sums.first
+    if sums.second is not None:
+        value += (inverse[:, 1:2] * on.T) @ sums.second
+    if sums.third is not None:
+        first, second = pairs_of(len(probs))
+        twice = np.where(first == second, 1.0, 2.0)
+        step = max(1, 2**22 // len(first))
+        for at in range(0, len(cold), step):
+            part = slice(at, at + step)
+            pairs = (on[first, part] * on[second, part]).T * twice
+            value[part] += inverse[part, 2:3] * (pairs @ sums.third)
+    out[cold] = value
+    return out
+
+
+def log_zeros_in_cold(moments: Moments, sums: RowSums, weight: float) -> float:
+    """Sum over all rows and all cold columns of the polynomial for log(1-p)."""
+    value = weight * moments.log_constant + float(sums.first @ moments.log_linear)
+    if sums.second is not None:
+        value += float((sums.second * moments.log_square).sum())
+    if sums.third is not None:
+        value += float((sums.third * moments.log_cube).sum())
+    return value

@@ -1,0 +1,69 @@
+"""Row unknowns that a fitted model remembers, for families whose rows each have some.
+
+The likelihood of a new row needs a distribution of the row unknowns.  The empirical one (Kabán, Bingham & Hirsimäki 2004,
+section 3.1) puts the weight of every training row on its fitted unknowns; of large tables a uniform sample of the
+distinct rows is kept, chosen by what the rows hold, so that it depends neither on their order nor on the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.block import Block, Float, row_hashes
+
+MOST_ROWS = 2000
+# Remembered rows whose cell probabilities are laid out at a time.
+CHUNK = 128
+# Spreads the hashes of rows over all numbers, so that the smallest of them are a uniform sample.
+SPREAD = np.uint64(0xD1342543DE82EF95)
+
+
+class LatentSample(NamedTuple):
+    """Distinct rows with the smallest keys: keys (m,), total weights (m,), unknowns (m, K)."""
+
+    keys: NDArray[np.uint64]
+    weights: Float
+    values: Float
+
+    def merge(self, other: LatentSample) -> LatentSample:
+        """The smallest keys of both; equal rows of both add their weights."""
+        keys, first, origin = np.unique(np.concatenate((self.keys, other.keys)), return_index=True, return_inverse=True)
+        weights: Float = np.bincount(origin, weights=np.concatenate((self.weights, other.weights)), minlength=len(keys)).astype(np.float64)
+        values = np.concatenate((self.values, other.values))[first]
+        return LatentSample(keys[:MOST_ROWS], weights[:MOST_ROWS], values[:MOST_ROWS])
+
+
+def latent_sample(block: Block, values: Float) -> LatentSample:
+    """The sample of one block with row unknowns ``values`` (n, K); rows of weight zero do not count."""
+    weights = block.row_weights()
+    keys = row_hashes(block) * SPREAD
+    counted = np.flatnonzero(weights > 0)
+    empty = LatentSample(np.empty(0, np.uint64), np.empty(0), np.empty((0, values.shape[1])))
+    return empty.merge(LatentSample(keys[counted], weights[counted], values[counted]))
+
+
+def empirical_bayes(block: Block, sample: LatentSample, logs: Callable[[Float], tuple[Float, Float]]) -> Float:
+    """log p(row) (n,) with the row unknowns distributed as in the sample.
+
+    ``logs(values)`` gives the log odds of a one and the log probability of a zero, each (c, D), for c rows of unknowns.
+    """
+    total = np.full(block.n_rows, -np.inf)
+    log_weights = np.log(sample.weights) - np.log(sample.weights.sum())
+    for low in range(0, len(sample.weights), CHUNK):
+        slope, log_off = logs(sample.values[low : low + CHUNK])
+        joint = block.ones.dot(np.ascontiguousarray(slope.T))
+        joint += log_off.sum(axis=1) + log_weights[low : low + CHUNK]
+        if block.unknown is not None:
+            joint -= block.unknown.dot(np.ascontiguousarray(log_off.T))
+        top = joint.max(axis=1)
+        total = np.logaddexp(total, top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
+    return total
+
+
+def draw_rows(sample: LatentSample, n: int, rng: np.random.Generator) -> Float:
+    """Row unknowns (n, K) drawn from the sample."""
+    return sample.values[rng.choice(len(sample.weights), size=n, p=sample.weights / sample.weights.sum())]

@@ -1,0 +1,7 @@
+"""Models that are linear on the logit scale."""
+
+from __future__ import annotations
+
+from .estimator import LogisticPCA
+
+__all__ = ["LogisticPCA"]

@@ -1,0 +1,375 @@
+"""Logistic principal components (Schein, Saul & Ungar, AISTATS 2003).
+
+Story: every row has scores u; cell j is 1 with probability σ(μ_j + sum_k u_k v_kj).
+
+===================  ==========================  ==========================================================
+symbol               name here                   where
+===================  ==========================  ==========================================================
+V                    ``loadings`` (K, D)         eq 2 of the paper
+μ (Δ)                ``offset`` (D,)
+U                    row state, ``scores``       (n, K)
+Θ                    log odds                    Θ = 1 μ' + U V
+ρ                    ``ridge``                   maximise log p - ρ/2 (|U|² + |V|²); ρ > 0 keeps Θ finite
+===================  ==========================  ==========================================================
+
+For given (V, μ) the scores of each row are a small concave problem, solved by Newton's method inside the pass; what is
+left is a smooth function of (V, μ) whose gradient is the partial one (the scores are at their best).  It is climbed by
+L-BFGS steps, each kept only if the objective agrees; otherwise the step of the quadratic bound with uniform curvature
+1/4 is taken, which never loses.  ``solver="mm"`` is the alternating scheme of the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.block import ONE, UNKNOWN, Block, Codes, Float
+from ..engine.latent import LatentSample, draw_rows, empirical_bayes, latent_sample
+from ..engine.protocols import Again, Model
+
+# Pairs of steps and gradient changes that L-BFGS remembers.
+MEMORY = 10
+# Squared Newton decrement at which the scores of a row are at their best.
+AT_BEST = 1e-10
+# Cells laid out at a time.
+TILE_CELLS = 2**18
+ANSWER_EDGE = 1e-9
+
+
+class Memory(NamedTuple):
+    """What L-BFGS knows: the last point and its gradient, steps and changes of gradient (oldest first)."""
+
+    point: Float
+    gradient: Float
+    steps: Float  # (m, P)
+    changes: Float  # (m, P)
+
+
+class LogisticParams(NamedTuple):
+    """Loadings (K, D) and offset (D,); on the way the memory of L-BFGS, after a fit the remembered scores."""
+
+    loadings: Float
+    offset: Float
+    memory: Memory | None = None
+    latent: LatentSample | None = None
+
+
+class LogisticStats(NamedTuple):
+    """Sums over rows."""
+
+    log_likelihood: float
+    size: float  # weighted sum of squared scores
+    weight: float
+    slope: Float | None  # (K + 1, D) gradient of the log-likelihood by loadings and offset
+    gram: Float | None  # (K + 1, K + 1) sums of products of (scores, 1)
+    equations: Float | None  # (D, K + 1, K + 2) normal equations of the bound, for solver "mm"
+
+
+class Ready(NamedTuple):
+    """Parameters in the form that blocks need."""
+
+    padded: Float  # (D, W) loadings of the columns that vary
+    offset: Float
+    params: LogisticParams
+
+
+class Causes(NamedTuple):
+    """Why single cells are as they are."""
+
+    share: Float  # (m, K) part of component k in the absolute contributions to the log odds
+    evidence: Float  # (m, K) contribution u_k v_kj of component k to the log odds of a one
+    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
+
+
+@dataclass(frozen=True)
+class LogisticModel(Model):
+    """The maths of logistic PCA; ``active`` (D,) are the columns that vary, ``base`` (D,) the log odds of a one in each."""
+
+    params_type = LogisticParams
+    has_rows = True
+
+    n_components: int
+    active: np.ndarray
+    base: Float
+    ridge: float = 1e-3
+    solver: str = "lbfgs"
+    with_offset: bool = True
+    total_weight: float = 1.0
+    clip: float = 0.0
+
+    def start_rows(self, block: Block, params: LogisticParams, seed: int, restart: int) -> Float:
+        """Scores of zero: they are at their best after the first pass."""
+        return np.zeros((block.n_rows, self.n_components))
+
+    def ready(self, params: LogisticParams) -> Ready:
+        """Loadings by column, those of constant columns zero."""
+        return Ready(_padded(np.where(self.active, params.loadings, 0.0).T), params.offset, params)
+
+    def _tiles(self, block: Block) -> Iterator[tuple[slice, Codes]]:
+        """Rows and their cells, a tile at a time; constant columns are unknown to the fit."""
+        step = max(1, TILE_CELLS // max(1, block.n_columns))
+        for low in range(0, block.n_rows, step):
+            part = slice(low, min(low + step, block.n_rows))
+            codes = block.take(np.arange(part.start, part.stop)).codes()
+            codes[:, ~self.active] = UNKNOWN
+            yield part, codes
+
+    def fitted(self, block: Block, ready: Ready, starts: Float) -> Iterator[tuple[slice, Float, Float, Float]]:
+        """Tile by tile: rows, best scores (n, K), residuals (n, D), log-likelihoods (n,)."""
+        from .kernels import fit_rows
+
+        for part, codes in self._tiles(block):
+            scores, logs = _padded(starts[part]), np.empty(len(codes))
+            residuals = np.empty(codes.shape)
+            fit_rows(codes, ready.padded, ready.offset, self.ridge, AT_BEST, scores, residuals, logs)
+            yield part, scores[:, : self.n_components], residuals, logs
+
+    def e_step(self, block: Block, rows: Float, ready: Ready) -> tuple[LogisticStats, Float]:
+        """Best scores of the rows, and the slope of the log-likelihood by the loadings there."""
+        if self.solver == "mm":
+            return self._bound_step(block, rows, ready)
+        k, weights = self.n_components, block.row_weights()
+        scores = np.empty(rows.shape)
+        value, slope, gram = 0.0, np.zeros((k + 1, block.n_columns)), np.zeros((k + 1, k + 1))
+        for part, best, residuals, logs in self.fitted(block, ready, rows):
+            scores[part] = best
+            long = np.column_stack((best, np.ones(len(best))))
+            weighted = long * weights[part, None]
+            value += float(weights[part] @ logs)
+            slope += weighted.T @ residuals
+            gram += weighted.T @ long
+        size = float(np.trace(gram) - gram[k, k])
+        return LogisticStats(value, size, float(weights.sum()), slope, gram, None), scores
+
+    def _bound_step(self, block: Block, rows: Float, ready: Ready) -> tuple[LogisticStats, Float]:
+        """The paper's alternation: scores by weighted least squares, and the sums for the loadings."""
+        from .kernels import bound_rows
+
+        k, weights = self.n_components, block.row_weights()
+        width = ready.padded.shape[1]
+        sums, scores, value = np.zeros((block.n_columns, width + 1, width + 2)), np.empty(rows.shape), 0.0
+        for part, codes in self._tiles(block):
+            new, logs = _padded(rows[part]), np.empty(len(codes))
+            bound_rows(codes, ready.padded, ready.offset, self.ridge, weights[part], new, sums, logs)
+            scores[part], value = new[:, :k], value + float(weights[part] @ logs)
+        keep = [*range(k), width]
+        equations = sums[:, keep][:, :, [*keep, width + 1]]
+        size = float(weights @ (rows**2).sum(axis=1))
+        return LogisticStats(value, size, float(weights.sum()), None, None, equations), scores
+
+    def objective(self, ready: Ready, stats: LogisticStats) -> float:
+        """Penalised log-likelihood of the columns that vary."""
+        size = stats.size + float((ready.params.loadings[:, self.active] ** 2).sum())
+        return stats.log_likelihood - 0.5 * self.ridge * size
+
+    def m_step(self, params: LogisticParams, stats: LogisticStats, again: Again | None) -> LogisticParams:
+        """The step of the quadratic bound: of uniform curvature, or the paper's."""
+        if stats.equations is not None:
+            return self._solve_columns(params, stats.equations)
+        assert stats.slope is not None and stats.gram is not None
+        k = self.n_components
+        gradient = stats.slope.copy()
+        gradient[:k] -= self.ridge * params.loadings
+        gradient[:, ~self.active] = 0.0
+        curvature = 0.25 * stats.gram + np.diag([*[self.ridge] * k, 1e-12 * max(1.0, stats.weight)])
+        if not self.with_offset:
+            gradient[k] = 0.0
+            curvature = curvature[:k, :k]
+        step = np.zeros_like(gradient)
+        step[: len(curvature)] = np.linalg.solve(curvature, gradient[: len(curvature)])
+        memory = self._remembered(params, gradient.ravel())
+        return LogisticParams(params.loadings + step[:k], params.offset + step[k], memory)
+
+    def _solve_columns(self, params: LogisticParams, equations: Float) -> LogisticParams:
+        """Loadings and offset of every column by weighted least squares under the bound."""
+        k = self.n_components
+        matrix, right = equations[:, :, :-1].copy(), equations[:, :, -1].copy()
+        matrix[:, range(k), range(k)] += self.ridge
+        matrix[:, k, k] += 1e-12 * self.total_weight
+        if not self.with_offset:
+            matrix[:, k, :], matrix[:, :, k], right[:, k] = 0.0, 0.0, 0.0
+            matrix[:, k, k] = 1.0
+        solved = np.linalg.solve(matrix, right[:, :, None])[:, :, 0].T
+        loadings = np.where(self.active, solved[:k], params.loadings)
+        return LogisticParams(loadings, np.where(self.active, solved[k], params.offset))
+
+    def _remembered(self, params: LogisticParams, gradient: Float) -> Memory:
+        """The memory with this point taken in."""
+        point = self.to_point(params)
+        if params.memory is None:
+            nothing = np.empty((0, len(point)))
+            return Memory(point, gradient, nothing, nothing)
+        old = Memory(*params.memory)  # a checkpoint gives it back as a plain tuple
+        step, change = point - old.point, old.gradient - gradient  # of the negative, which is to be made small
+        steps, changes = old.steps, old.changes
+        if step @ change > 1e-10 * np.sqrt((step @ step) * (change @ change)):
+            steps, changes = np.vstack((steps, step))[-MEMORY:], np.vstack((changes, change))[-MEMORY:]
+        return Memory(point, gradient, steps, changes)
+
+    def to_point(self, params: LogisticParams) -> Float:
+        """Loadings and offset as one vector."""
+        return np.concatenate((params.loadings.ravel(), params.offset))
+
+    def propose(self, params: LogisticParams, updated: LogisticParams) -> LogisticParams | None:
+        """The L-BFGS step (two loops of Nocedal 1980)."""
+        if updated.memory is None or not len(updated.memory[2]):
+            return None
+        memory = Memory(*updated.memory)
+        direction = memory.gradient.copy()
+        inner = 1.0 / (memory.steps * memory.changes).sum(axis=1)
+        shares = np.empty(len(inner))
+        for i in reversed(range(len(inner))):
+            shares[i] = inner[i] * (memory.steps[i] @ direction)
+            direction -= shares[i] * memory.changes[i]
+        last = memory.changes[-1]
+        direction *= 1.0 / (inner[-1] * (last @ last))
+        for i in range(len(inner)):
+            direction += memory.steps[i] * (shares[i] - inner[i] * (memory.changes[i] @ direction))
+        point = memory.point + direction
+        if not np.isfinite(point).all():
+            return None
+        split = updated.loadings.size
+        return LogisticParams(point[:split].reshape(updated.loadings.shape), point[split:], memory)
+
+    def conclude(self, point: Any, sweep: Any) -> tuple[LogisticParams, float]:
+        """Principal axes, signs, and the remembered scores."""
+        params = LogisticParams(point.params.loadings, point.params.offset)
+        gram, _ = sweep.map(_Gram(), point.rows, keep_rows=False)
+        params = self._principal(params, gram)
+        ready = self.ready(params)
+        (stats, latent), _ = sweep.map(_Remember(self), point.rows, ready, keep_rows=False)
+        return params._replace(latent=latent), self.objective(ready, stats)
+
+    def _principal(self, params: LogisticParams, gram: Float) -> LogisticParams:
+        """The same log odds with centred, uncorrelated scores as large as the loadings; signs by the largest loading."""
+        k, weight = self.n_components, gram[-1, -1]
+        mean = gram[:k, k] / weight
+        offset = params.offset + mean @ params.loadings if self.with_offset else params.offset
+        centred = gram[:k, :k] - weight * np.outer(mean, mean) if self.with_offset else gram[:k, :k]
+        values, vectors = np.linalg.eigh(centred)
+        root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        _, lengths, axes = np.linalg.svd(root @ params.loadings, full_matrices=False)
+        loadings = np.zeros_like(params.loadings)
+        loadings[: len(lengths)] = np.sqrt(lengths)[:, None] * axes
+        largest = np.abs(loadings).argmax(axis=1)
+        signs = np.where(loadings[np.arange(k), largest] < 0, -1.0, 1.0)
+        return LogisticParams(signs[:, None] * loadings, np.where(self.active, offset, params.offset))
+
+    def kept(self, params: LogisticParams) -> Float:
+        """Loadings."""
+        return params.loadings
+
+    # Answers: the same questions for every family.
+
+    def represent(self, block: Block, ready: Ready) -> Float:
+        """Scores (n, K): the best ones for the observed cells of the row."""
+        return self._scores(block, ready)[0]
+
+    def _scores(self, block: Block, ready: Ready) -> tuple[Float, Float]:
+        """Best scores and log-likelihood of every row."""
+        scores, logs = np.empty((block.n_rows, self.n_components)), np.empty(block.n_rows)
+        for part, best, _, values in self.fitted(block, ready, np.zeros(scores.shape)):
+            scores[part], logs[part] = best, values
+        return scores, logs
+
+    def odds(self, scores: Float, ready: Ready) -> Float:
+        """Log odds (n, D)."""
+        return scores @ ready.padded[:, : self.n_components].T + ready.offset
+
+    def log_prob(self, block: Block, ready: Ready) -> Float:
+        """log p(row) (n,), scores being distributed as in the training rows."""
+        assert ready.params.latent is not None
+        return empirical_bayes(block, ready.params.latent, lambda scores: self._logs(self.odds(scores, ready)))
+
+    def _logs(self, odds: Float) -> tuple[Float, Float]:
+        """Log odds of ones and log probability of zeros, with the clip of the score."""
+        if self.clip > 0:
+            most = np.log1p(-self.clip) - np.log(self.clip)
+            odds = np.clip(odds, -most, most)
+        return odds, -np.logaddexp(0.0, odds)
+
+    def fill(self, block: Block, ready: Ready) -> Float:
+        """P(cell = 1 | observed cells of the row) (n, D)."""
+        return _sigmoid(self.odds(self.represent(block, ready), ready))
+
+    def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
+        """The same for single cells (m,)."""
+        return _sigmoid(self._odds_at(self.represent(block, ready)[rows], ready, columns))
+
+    def _odds_at(self, scores: Float, ready: Ready, columns: Any) -> Float:
+        """Log odds of single cells."""
+        return np.einsum("mk,mk->m", scores, ready.padded[columns, : self.n_components]) + ready.offset[columns]
+
+    def fill_draw(self, block: Block, ready: Ready, rows: Any, columns: Any, by_row: Float, by_cell: Float) -> Any:
+        """A draw of single cells; given the scores of the row they are independent."""
+        return by_cell < self.fill_at(block, ready, rows, columns)
+
+    def causes(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Causes:
+        """Contributions of the components to the log odds of single cells."""
+        scores = self.represent(block, ready)
+        parts = scores[rows] * ready.padded[columns, : self.n_components]
+        sizes = np.abs(parts)
+        total = sizes.sum(axis=1, keepdims=True)
+        share = np.where(total > 0, sizes / np.where(total > 0, total, 1.0), 1.0 / self.n_components)
+        return Causes(share, parts, self._without(block, ready, scores, rows, columns))
+
+    def _without(self, block: Block, ready: Ready, scores: Float, rows: Any, columns: Any) -> Float:
+        """P(cell = 1 | the other cells of its row): the row is fitted without the cell, from where it was."""
+        own = scores[rows].copy()
+        known = np.flatnonzero(block.at(rows, columns) <= ONE)
+        for low in range(0, len(known), 4096):
+            which = known[low : low + 4096]
+            held = block.take(rows[which]).hide(np.arange(len(which)), columns[which])
+            for part, best, _, _ in self.fitted(held, ready, scores[rows[which]]):
+                own[which[part]] = best
+        return _sigmoid(self._odds_at(own, ready, columns))
+
+    def draw(self, params: LogisticParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rows (n, D) and their scores (n, K), distributed as those of the training rows."""
+        assert params.latent is not None
+        scores = draw_rows(params.latent, n, rng)
+        on = _sigmoid(self.odds(scores, self.ready(params)))
+        return (rng.random(on.shape) < on).astype(np.uint8), scores
+
+    def n_free(self, params: LogisticParams) -> int:
+        """Free parameters: scores of every row, loadings and offset, less the K² directions that change nothing."""
+        k, d = self.n_components, int(self.active.sum())
+        return max(1, round(self.total_weight) * k + d * (k + self.with_offset) - k * k)
+
+
+class _Gram:
+    """Sums of products of (scores, 1)."""
+
+    def __call__(self, block: Block, rows: Float) -> tuple[Float, None]:
+        long = np.column_stack((rows, np.ones(len(rows))))
+        return (long * block.row_weights()[:, None]).T @ long, None
+
+
+class _Remember:
+    """The last pass of a fit: likelihood at the best scores, and the remembered rows."""
+
+    def __init__(self, model: LogisticModel) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, rows: Float, ready: Ready) -> tuple[Any, None]:
+        scores, logs = self.model._scores(block, ready)
+        weights = block.row_weights()
+        size = float(weights @ (scores**2).sum(axis=1))
+        stats = LogisticStats(float(weights @ logs), size, float(weights.sum()), None, None, None)
+        return (stats, latent_sample(block, scores)), None
+
+
+def _padded(matrix: Any) -> Float:
+    """A matrix (n, K) with columns of zeros added up to a multiple of four."""
+    n, k = matrix.shape
+    out = np.zeros((n, -(-k // 4) * 4))
+    out[:, :k] = matrix
+    return out
+
+
+def _sigmoid(odds: Float) -> Float:
+    """Probabilities of log odds, inside (0, 1)."""
+    return np.clip(0.5 * (1.0 + np.tanh(0.5 * odds)), ANSWER_EDGE, 1 - ANSWER_EDGE)
