@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from latentbits.datasets import find
+from latentbits.datasets import fetch
 
 IMAGE = (16, 15)
 GROUPS = ("sci.crypt", "sci.med", "sci.space", "soc.religion.christian")
@@ -16,7 +16,7 @@ GROUPS = ("sci.crypt", "sci.med", "sci.space", "soc.religion.christian")
 @cache
 def digits(threshold: int = 4) -> tuple[np.ndarray, np.ndarray]:
     """Classes 0-4 of the multiple-features digits, 200 each, pixels at or above the threshold on; and the classes."""
-    with np.load(find("mfeat_pix")) as parts:
+    with np.load(fetch("mfeat_pix")) as parts:
         keep = parts["y"] < 5
         return (parts["X"][keep] >= threshold).astype(float), parts["y"][keep].astype(int)
 
@@ -34,7 +34,7 @@ def _posts() -> tuple[list[str], np.ndarray]:
     """Cleaned texts of the four groups, and their groups."""
     import pyarrow.parquet as pq
 
-    rows = pq.read_table(find("newsgroups"), columns=["group", "text_clean"]).to_pylist()
+    rows = pq.read_table(fetch("newsgroups"), columns=["group", "text_clean"]).to_pylist()
     rows = [row for row in rows if row["group"] in GROUPS]
     return [row["text_clean"] for row in rows], np.array([GROUPS.index(row["group"]) for row in rows])
 

@@ -35,9 +35,7 @@ def one_fit(X: np.ndarray, levels: np.ndarray, removed: np.ndarray, seed: int) -
     q = model.cause_posterior(X).argmax(axis=2) == k
     zeros = model.missing_vs_off(X)
     lost = removed[zeros.row, zeros.column]
-    within = [
-        roc_auc_score(lost[zeros.row == i], zeros.phantom[zeros.row == i]) for i in np.unique(zeros.row[lost])
-    ]
+    within = [roc_auc_score(lost[zeros.row == i], zeros.phantom[zeros.row == i]) for i in np.unique(zeros.row[lost])]
     record.update(
         share_of_ones=float(tally.on[k] / tally.on.sum()),
         missing_to_phantom=missing_share,
@@ -120,7 +118,9 @@ def other_models(full: bool, folder: Path) -> Outcome:
     text = f"largest loadings {sizes.min():.1f} to {sizes.max():.1f}: no component is empty (see the figure)"
     out.claim("logistic PCA: by eye", "no empty component", text, sizes.min() > 0.1 * sizes.max(), "no phantom")
     out.numbers = {"mixture_least": least, "nmf_least_peak": peak, "lpca_largest_loadings": sizes}
-    _tiles(folder / "aspect-other-models.png", {"mixture": mb.components_, "NMF": scaled, "logistic PCA": lpca.components_})
+    _tiles(
+        folder / "aspect-other-models.png", {"mixture": mb.components_, "NMF": scaled, "logistic PCA": lpca.components_}
+    )
     return out
 
 

@@ -58,7 +58,9 @@ def in_sample(full: bool, folder: Path) -> Outcome:
     )
     for i, k in enumerate(NUMBERS):
         lpca, ab, mb = (found[name][i] for name in ("LPCA", "AB", "MB"))
-        out.claim(f"K={k}: order", "LPCA < AB < MB", f"{lpca:.1f} < {ab:.1f} < {mb:.1f}", lpca < ab < mb, "LPCA < AB < MB")
+        out.claim(
+            f"K={k}: order", "LPCA < AB < MB", f"{lpca:.1f} < {ab:.1f} < {mb:.1f}", lpca < ab < mb, "LPCA < AB < MB"
+        )
         for name, bound in AT_MOST.items():
             out.claim(f"K={k}: {name} per row", f"<= {bound[i]:g}", found[name][i], found[name][i] <= bound[i])
     _curves(folder / "aspect-likelihood.png", {name: (NUMBERS, values) for name, values in found.items()}, "in sample")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import roc_auc_score
 
+from latentbits.errors import NoPhantomWarning
 from papers.aspect.data import GROUPS, posts
 from papers.aspect.likelihood import aspect, quietly
 from papers.common import Outcome
@@ -56,7 +58,9 @@ def one_draw(seed: int) -> dict:
     covered = sum(max(hits(words_of, topic) for words_of in top) >= 3 for topic in TOPICS)
     record.update(
         largest=float(A[phantoms[0]].max()),
-        one_to_one=bool((inside.argmax(axis=1) == columns[np.argsort(rows)]).all() and len(set(inside.argmax(axis=1))) == 4),
+        one_to_one=bool(
+            (inside.argmax(axis=1) == columns[np.argsort(rows)]).all() and len(set(inside.argmax(axis=1))) == 4
+        ),
         agreement=float((columns[groups[named]] == best[named]).mean()),
         shared_words=int(((A[content] >= 0.5).sum(axis=0) >= 2).sum()),
         covered=covered,
@@ -82,7 +86,9 @@ def topics(full: bool, folder: Path) -> Outcome:
         if "covered" not in draw:
             continue
         out.claim(f"{where}: largest a of the phantom", "<= 0.25", draw["largest"], draw["largest"] <= 0.25, "0.01")
-        out.claim(f"{where}: content causes map one-to-one to groups", "yes", str(draw["one_to_one"]), draw["one_to_one"])
+        out.claim(
+            f"{where}: content causes map one-to-one to groups", "yes", str(draw["one_to_one"]), draw["one_to_one"]
+        )
         out.claim(f"{where}: arg-max content cause = group", ">= 85%", draw["agreement"], draw["agreement"] >= 0.85)
         out.claim(
             f"{where}: words with a >= 0.5 in two causes", ">= 1", str(draw["shared_words"]), draw["shared_words"] >= 1,
@@ -118,7 +124,9 @@ def expansion(full: bool, folder: Path) -> Outcome:
         record = {"seed": seed, **_precision(draw), **_deletion(draw, seed)}
         records.append(record)
         where = f"draw {seed}"
-        out.claim(f"{where}: top-5 words of the post's group", ">= 65%", record["precision"], record["precision"] >= 0.65)
+        out.claim(
+            f"{where}: top-5 words of the post's group", ">= 65%", record["precision"], record["precision"] >= 0.65
+        )
         out.claim(f"{where}: median shared of top 8 by u and by P", ">= 5", record["shared"], record["shared"] >= 5)
         out.claim(f"{where}: within-row AUC of u, deleted words", ">= 0.80", record["auc_u"], record["auc_u"] >= 0.80)
         ahead = record["auc_u"] - record["auc_frequency"]
@@ -133,7 +141,9 @@ def _precision(draw: dict) -> dict:
     model, X, groups = draw["model"], draw["X"], draw["groups"]
     rows = np.flatnonzero(X.sum(axis=1) >= 3)
     owner = owners(X, groups)
-    lists = {by: model.expand(X, rows, top=8, by=by) for by in ("phantom", "probability")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoPhantomWarning)
+        lists = {by: model.expand(X, rows, top=8, by=by) for by in ("phantom", "probability")}
     by_u, by_p = (_by_row(records) for records in lists.values())
     right = [owner[j] == groups[i] for i in rows for j in by_u[i][:5]]
     shared = [len(set(by_u[i]) & set(by_p[i])) for i in rows]
@@ -156,11 +166,19 @@ def _deletion(draw: dict, seed: int) -> dict:
     gone = np.array([rng.choice(np.flatnonzero(X[i])) for i in rows])
     X[rows, gone] = 0.0
     model = quietly(aspect(K, 5, seed), X)
-    if not model.phantoms_:
-        model.phantoms_ = [int(np.argmin([row["lift"] for row in model.cause_table()]))]
-    zeros, P = model.missing_vs_off(X, rows), model.reconstruct(X)
+    if not model._model.phantoms:
+        return {"n_deleted": len(rows), "auc_u": np.nan, "auc_frequency": np.nan}
+    with warnings.catch_warnings():  # posts of few words make the phantom look like a profile of empty rows
+        warnings.simplefilter("ignore", NoPhantomWarning)
+        zeros, P = model.missing_vs_off(X, rows), model.reconstruct(X)
     frequency = X.mean(axis=0)
-    values: dict[str, list[float]] = {"auc_u": [], "auc_p": [], "auc_frequency": [], "recall_u": [], "recall_frequency": []}
+    values: dict[str, list[float]] = {
+        "auc_u": [],
+        "auc_p": [],
+        "auc_frequency": [],
+        "recall_u": [],
+        "recall_frequency": [],
+    }
     for i, j in zip(rows, gone):
         mine = zeros.row == i
         columns = zeros.column[mine]
@@ -200,7 +218,9 @@ def _example(path: Path, draw: dict) -> None:
     rows = [int(np.flatnonzero((X.sum(axis=1) >= 4) & (draw["groups"] == g))[0]) for g in range(4)]
     figure, axes = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
     for ax, i in zip(axes, rows):
-        found = model.expand(X, [i], top=8)[::-1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoPhantomWarning)
+            found = model.expand(X, [i], top=8)[::-1]
         ax.barh([words[r["feature"]] for r in found], [r["phantom"] for r in found], color="0.6")
         present = ", ".join(words[j] for j in np.flatnonzero(X[i])[:6])
         ax.set(xlim=(0, 1), xlabel="u", title=f"{GROUPS[draw['groups'][i]]}\nhas: {present}")

@@ -192,3 +192,53 @@ def test_help_is_quick_and_numba_waits():
         "assert not heavy, heavy; import latentbits; latentbits.BernoulliMixture; assert 'numba' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_fit_other_families(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out, _ = run(
+        capsys, "fit", VOTES, "--label", "party", "-m", "aspect", "-k", 3, "--starts", 1, "--tol", 1e-5,
+        "--set", "n_phantom=1", "-o", "a.latentbits",
+    )  # fmt: skip
+    assert "phantom 2" in out and "K = 2 content + 1 phantom" in out
+    assert latentbits.load("a.latentbits").n_phantom == 1
+    out, _ = run(
+        capsys, "fit", VOTES, "--label", "party", "-m", "logistic", "-k", 2, "--starts", 1, "--tol", 1e-4, "--set",
+        "ridge=1", "-o", "l.latentbits",
+    )  # fmt: skip
+    assert "loading" in out
+    rows = rows_of(run(capsys, "transform", "l.latentbits", VOTES, "--label", "party")[0])
+    assert list(rows[0]) == ["party", "logisticpca0", "logisticpca1"]
+    _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "logistic", "--smoothing", 2, code=2)
+    assert "LogisticPCA has no option 'smoothing'" in err
+    _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "aspect", "--set", "n_phantom", code=2)
+    assert "is not of the form NAME=VALUE" in err
+    rows = rows_of(run(capsys, "explain", "a.latentbits", VOTES, "--label", "party", "--cell", "0:crime")[0])
+    assert "missing" in rows[0]
+
+
+def test_expand(capsys, tmp_path, model):
+    table = tmp_path / "words.csv"
+    lines = ["id,space,orbit,moon,god,faith"]
+    for i in range(40):
+        row = [1, 1, 1, 0, 0] if i % 2 else [0, 0, 0, 1, 1]
+        row[i % 5] = 0
+        lines.append(f"post{i}," + ",".join(map(str, row)))
+    table.write_text("\n".join(lines) + "\n")
+    out, _ = run(capsys, "expand", table, "--id", "id", "-k", 3, "--row", "post1", "--top", 2, "--starts", 2)
+    rows = rows_of(out)
+    assert [row["row"] for row in rows] == ["post1", "post1"] and rows[0]["feature"] == "orbit"
+    assert 0 <= float(rows[0]["lost"]) <= 1
+    _, err = run(capsys, "expand", table, "--id", "id", "--row", "nobody", "-k", 3, "--starts", 1, code=2)
+    assert "there is no row 'nobody'" in err
+    _, err = run(capsys, "expand", VOTES, "--label", "party", "--model", model, code=2)
+    assert "expand needs an AspectBernoulli" in err
+
+
+def test_reproduce(capsys, tmp_path):
+    out, _ = run(capsys, "reproduce")
+    assert "aspect-phantoms" in out.split()
+    _, err = run(capsys, "reproduce", "nothing", code=2)
+    assert "there is no experiment 'nothing'" in err
+    out, _ = run(capsys, "reproduce", "aspect-properties", "-o", tmp_path)
+    assert "NOT met" not in out and (tmp_path / "aspect-properties.json").exists()

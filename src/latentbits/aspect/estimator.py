@@ -50,7 +50,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         Starts; the best is kept and ``restarts_`` tells of all.
     init : "random", (n_components, n_features) array, (memberships, probabilities) pair, or fitted mixture
         Where EM starts: drawn, given, or from a fitted estimator with ``components_`` and ``predict_proba`` of as many
-        components, each row belonging to its most probable class by nine tenths.
+        components, each row belonging by nine tenths to the class under which it is likeliest.
     smoothing : float
         Strength c ≥ 0 of the Beta(1 + c m, 1 + c (1 - m)) prior on every probability, m being its column's share of
         ones.  0 is maximum likelihood.
@@ -121,6 +121,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         for kind in (AspectModel, AspectParams, AspectStats, RowSums, Tally, LatentSample, Online, Totals)
     }
     score_kind = "estimate"
+    criterion = "cells"  # every row brings parameters of its own, for which BIC and AIC have no theory
 
     def __init__(
         self,
@@ -302,7 +303,9 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
     def _given_shares(self, model: AspectModel, X: Any) -> Any:
         """Starting memberships from the user or from a mixture."""
         if hasattr(self.init, "predict_proba"):
-            best = self.init.predict_proba(X).argmax(axis=1)
+            # The class under which the row is likeliest, whatever its weight: then the start is at least as likely as
+            # the mixture (before it is softened).
+            best = (self.init.predict_proba(X) / getattr(self.init, "weights_", 1.0)).argmax(axis=1)
             return 0.9 * np.eye(model.n_components)[best] + 0.1 / model.n_components
         shares = np.asarray(self.init[0], dtype=np.float64)
         if shares.ndim != 2 or shares.shape[1] != model.n_components:
@@ -336,7 +339,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         self.phantoms_ = [k for k, kind in enumerate(self.kinds_) if kind == "phantom"]
         self.dead_causes_ = [k for k, kind in enumerate(self.kinds_) if kind == "dead"]
         self.latent_sample_ = self._params.latent.values
-        self._model = replace(self._model, phantoms=tuple(self.phantoms_))
+        self._model = replace(self._model, phantoms=tuple(self._zero_causes()))
         self._doubts()
 
     def _tally_of_stream(self) -> Tally:

@@ -136,7 +136,7 @@ class AspectModel(Model):
     row_error: float = 0.0
     fold_tol: float = 1e-6
     clip: float = 0.0  # cell probabilities of the empirical-Bayes score stay this far from 0 and 1
-    phantoms: tuple[int, ...] = ()  # causes of a fit that explain zeros
+    phantoms: tuple[int, ...] = ()  # causes of a fit that explain zeros beside the content
 
     @property
     def slack(self) -> float:  # type: ignore[override]
@@ -491,6 +491,7 @@ class AspectModel(Model):
 
     def loss_chances(self, own: Float, on: Float) -> LossChances:
         """For cells with memberships ``own`` (m, K) and probabilities ``on`` (m, K), seen as zeros."""
+        own = floored(own)  # a row without the phantom still ranks its zeros, by what a little of it would explain
         phantom = np.zeros(self.n_components, np.bool_)
         phantom[list(self.phantoms)] = True
         off = np.maximum(1.0 - np.einsum("mk,mk->m", own, on), np.finfo(float).tiny)

@@ -141,7 +141,7 @@ class Reading(BaseEstimator):
         names = list(self.get_feature_names_out())
         out = []
         for numbers, _, (shares, logs, gaps) in self._rows_of(X, None):
-            loss = shares[:, self.phantoms_].sum(axis=1)
+            loss = shares[:, self._zero_causes()].sum(axis=1)
             for i, n in enumerate(numbers):
                 row: dict[str, Any] = {"row": int(n), **dict(zip(names, shares[i].tolist()))}
                 row.update({"loss": float(loss[i]), "log_likelihood": float(logs[i]), "gap": float(gaps[i])})
@@ -160,22 +160,27 @@ class Reading(BaseEstimator):
         X : table
         """
         self._need_phantom("loss_level")
-        return np.concatenate(
-            [shares[:, self.phantoms_].sum(axis=1) for _, _, (shares, _, _) in self._rows_of(X, None)]
-        )
+        lost = self._zero_causes()
+        return np.concatenate([shares[:, lost].sum(axis=1) for _, _, (shares, _, _) in self._rows_of(X, None)])
+
+    def _zero_causes(self) -> list[int]:
+        """Causes that stand for losses: phantoms, or without any the blank profiles, which differ by degree."""
+        return self.phantoms_ or [k for k, kind in enumerate(self.kinds_) if kind == "blank"]
 
     def _need_phantom(self, question: str) -> bool:
-        """Whether there is a phantom; warn if not."""
+        """Whether some cause stands for losses; warn if it is not a phantom."""
         check_is_fitted(self, "_params")
         if self.phantoms_:
             return True
+        blank = self._zero_causes()
+        instead = f"cause {blank[0]}, a profile of nearly empty rows, is used instead. " if blank else ""
         warnings.warn(
-            f"{self._name}: {question} needs a phantom cause, and none was found (kinds: {', '.join(self.kinds_)}). Set "
-            "n_phantom=1, or raise n_components; rows must differ in how much they lost.",
+            f"{self._name}: {question} needs a phantom cause, and none was found (kinds: {', '.join(self.kinds_)}); "
+            f"{instead}Set n_phantom=1, or raise n_components; rows must differ in how much they lost.",
             NoPhantomWarning,
             stacklevel=3,
         )
-        return False
+        return bool(blank)
 
     def cause_posterior(self, X: Any, rows: Any = None) -> Any:
         """Probability of every cause for every cell of some rows (eq 2.2 of the paper).

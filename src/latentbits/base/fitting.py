@@ -42,6 +42,7 @@ class Fitting(BaseEstimator):
     n_features_in_: int
     score_kind = "exact"  # or "lower bound", "estimate"
     streams = True  # whether rows can be taken in block by block
+    criterion = "bic"  # by which the number of components is chosen if nothing else is asked for
 
     def _build(self, sums: Totals) -> Any:
         """The model for a table with these sums."""

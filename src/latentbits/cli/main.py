@@ -18,6 +18,7 @@ from .. import __version__
 from ..errors import InputError, LatentBitsError
 from . import data as data_commands
 from . import models
+from . import reproduce as experiments
 
 app = typer.Typer(
     name="latentbits",
@@ -49,6 +50,8 @@ for _command in (
     models.explain,
     models.select,
     models.sample,
+    models.expand,
+    experiments.reproduce,
     data_commands.doctor,
 ):
     app.command()(_interruptible(_command))

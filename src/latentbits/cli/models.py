@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import warnings
@@ -16,16 +17,44 @@ from ..errors import InputError, LatentBitsWarning
 from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
 from .output import check_target, matrix_rows, show_components, write_rows
 
-FAMILIES = {"mixture": "BernoulliMixture"}
+FAMILIES = {"mixture": "BernoulliMixture", "aspect": "AspectBernoulli", "logistic": "LogisticPCA"}
+
+FamilyName = Annotated[str, typer.Option("--model", "-m", help=f"Family: {', '.join(FAMILIES)}.")]
+Components = Annotated[int, typer.Option("--components", "-k", help="Number of components.")]
+Starts = Annotated[int, typer.Option("--starts", help="Random starts.")]
+Smoothing = Annotated[
+    float | None, typer.Option("--smoothing", help="Pull toward column marginals, in rows; default: the family's.")
+]
+Setting = Annotated[
+    list[str] | None, typer.Option("--set", help="Further option of the family, NAME=VALUE. May be repeated.")
+]
 
 
-def _estimator(family: str, **options: Any) -> Any:
-    """An estimator of the named family."""
+def _estimator(family: str, settings: list[str] | None = None, **options: Any) -> Any:
+    """An estimator of the named family; options that are None are left at the family's default."""
     import latentbits
 
     if family not in FAMILIES:
         raise InputError(f"there is no model {family!r}; there are: {', '.join(FAMILIES)}.")
-    return getattr(latentbits, FAMILIES[family])(**options)
+    cls = getattr(latentbits, FAMILIES[family])
+    options = {name: value for name, value in options.items() if value is not None}
+    options.update(_setting(text) for text in settings or ())
+    known = cls().get_params(deep=False)
+    odd = [name for name in options if name not in known]
+    if odd:
+        raise InputError(f"{FAMILIES[family]} has no option {odd[0]!r}; it has: {', '.join(sorted(known))}.")
+    return cls(**options)
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Name and value of NAME=VALUE; values are read as JSON where they can be."""
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise InputError(f"--set {text!r} is not of the form NAME=VALUE.")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 @contextmanager
@@ -67,15 +96,16 @@ def _row_names(table: Any, n_rows: int) -> list[str]:
 @reads_table
 def fit(
     table: TableFile,
-    model: Annotated[str, typer.Option("--model", "-m", help="Family: mixture.")] = "mixture",
-    n_components: Annotated[int, typer.Option("--components", "-k", help="Number of components.")] = 2,
+    model: FamilyName = "mixture",
+    n_components: Components = 2,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Model file; default: TABLE's name + .latentbits")
     ] = None,
-    n_init: Annotated[int, typer.Option("--starts", help="Random starts.")] = 5,
+    n_init: Starts = 5,
     max_iter: Annotated[int, typer.Option("--max-iter", help="Passes per start.")] = 1000,
     tol: Annotated[float, typer.Option("--tol", help="Settled below this gain, nats per cell.")] = 1e-7,
-    smoothing: Annotated[float, typer.Option("--smoothing", help="Pull toward column marginals, in rows.")] = 1.0,
+    smoothing: Smoothing = None,
+    setting: Setting = None,
     time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted run.")] = False,
     seed: Seed = 0,
@@ -96,6 +126,7 @@ def fit(
         _discard(checkpoint)
     estimator = _estimator(
         model,
+        setting,
         n_components=n_components,
         n_init=n_init,
         max_iter=max_iter,
@@ -240,16 +271,9 @@ def _place(text: str, table: Any) -> tuple[int, int]:
     row, separator, column = text.rpartition(":")
     if not separator:
         raise InputError(f"--cell {text!r} is not of the form ROW:COLUMN.")
-    if table.ids is not None:
-        if table.ids.count(row) > 1:
-            raise InputError(f"--cell {text!r}: {table.ids.count(row)} rows are called {row!r}.")
-        i = table.ids.index(row) if row in table.ids else -1
-    else:
-        i = int(row) if row.isdecimal() else -1
+    i = _row_number(row, table)
     names = table.columns or []
     j = names.index(column) if column in names else int(column) if column.isdecimal() else -1
-    if not 0 <= i < table.shape[0]:
-        raise InputError(f"--cell {text!r}: there is no row {row!r}.")
     if not 0 <= j < table.shape[1]:
         raise InputError(f"--cell {text!r}: there is no column {column!r}.")
     return i, j
@@ -258,13 +282,16 @@ def _place(text: str, table: Any) -> tuple[int, int]:
 @reads_table
 def select(
     table: TableFile,
-    model: Annotated[str, typer.Option("--model", "-m", help="Family: mixture.")] = "mixture",
+    model: FamilyName = "mixture",
     smallest: Annotated[int, typer.Option("--min", help="Smallest number of components.")] = 1,
     largest: Annotated[int, typer.Option("--max", help="Largest number of components.")] = 8,
-    criterion: Annotated[str, typer.Option("--criterion", "-c", help="bic, aic, cells or rows.")] = "bic",
+    criterion: Annotated[
+        str | None, typer.Option("--criterion", "-c", help="bic, aic, cells or rows; default: the family's.")
+    ] = None,
     folds: Annotated[int, typer.Option("--folds", help="Draws of held-out cells or rows.")] = 3,
-    n_init: Annotated[int, typer.Option("--starts", help="Random starts.")] = 5,
-    smoothing: Annotated[float, typer.Option("--smoothing", help="Pull toward column marginals, in rows.")] = 1.0,
+    n_init: Starts = 5,
+    smoothing: Smoothing = None,
+    setting: Setting = None,
     out: Out = None,
     save: Annotated[str | None, typer.Option("--save", help="Save the best model to this file.")] = None,
     seed: Seed = 0,
@@ -277,7 +304,7 @@ def select(
     if not 1 <= smallest <= largest:
         raise InputError(f"--min {smallest} and --max {largest} do not make a range of components.")
     opened = table.open()
-    estimator = _estimator(model, n_init=n_init, smoothing=smoothing, random_state=seed, n_jobs=jobs)
+    estimator = _estimator(model, setting, n_init=n_init, smoothing=smoothing, random_state=seed, n_jobs=jobs)
     with _told(), _select_progress() as progress:
         chosen = choose(
             estimator,
@@ -292,7 +319,7 @@ def select(
         chosen.estimator_.save(save)
     write_rows(chosen.table, list(chosen.table[0]), out)
     simple = "" if chosen.simplest_ == chosen.best_ else f"; within one standard error: {chosen.simplest_}"
-    print(f"best number of components by {criterion}: {chosen.best_}{simple}", file=sys.stderr)
+    print(f"best number of components by {chosen.criterion}: {chosen.best_}{simple}", file=sys.stderr)
 
 
 @contextmanager
@@ -321,3 +348,59 @@ def sample(
     cells = estimator.sample(n, random_state=seed)
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     write_rows(*matrix_rows(cells, [str(name) for name in names], None), out)
+
+
+@reads_table
+def expand(
+    table: TableFile,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="A fitted Aspect Bernoulli model; without it one is fitted.")
+    ] = None,
+    n_components: Annotated[int, typer.Option("--components", "-k", help="Causes to fit, the phantom included.")] = 5,
+    row: Annotated[list[str] | None, typer.Option("--row", help="Row by name or number. May be repeated.")] = None,
+    top: Annotated[int, typer.Option("--top", help="Features per row.")] = 10,
+    by: Annotated[str | None, typer.Option("--by", help="Rank by phantom, content, lost or probability.")] = None,
+    n_init: Starts = 5,
+    out: Out = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+) -> None:
+    """Say which features each row of TABLE probably lost: absent, but to be expected beside those it has."""
+    check_target(out)
+    opened = table.open()
+    with _told():
+        if model is None:
+            estimator = _estimator(
+                "aspect",
+                n_components=n_components,
+                n_phantom=1,
+                n_init=n_init,
+                random_state=seed,
+                n_jobs=jobs,
+                callbacks=_listeners(),
+            ).fit(opened.reader)
+        else:
+            estimator = _loaded(model)
+            if not hasattr(estimator, "expand"):
+                raise InputError(f"{model} holds a {type(estimator).__name__}; expand needs an AspectBernoulli.")
+            opened = table.open(estimator.binarize)
+        numbers = None if row is None else [_row_number(name, opened) for name in row]
+        rows = estimator.expand(opened.reader, numbers, top, by)
+    names = _row_names(opened, opened.shape[0])
+    for record in rows:
+        record["row"] = names[record["row"]]
+    columns = ["row", "rank", "feature", "phantom", "content", "lost", "probability", "note"]
+    write_rows(rows, columns, out)
+
+
+def _row_number(name: str, table: Any) -> int:
+    """Number of the row called so; rows that have names are called by them."""
+    if table.ids is not None:
+        if table.ids.count(name) > 1:
+            raise InputError(f"{table.ids.count(name)} rows are called {name!r}.")
+        i = table.ids.index(name) if name in table.ids else -1
+    else:
+        i = int(name) if name.isdecimal() else -1
+    if not 0 <= i < table.shape[0]:
+        raise InputError(f"there is no row {name!r}.")
+    return i

@@ -113,5 +113,6 @@ def show_components(estimator: Any, top: int = 8) -> None:
         mine = [row for row in rows if row["component"] == k]
         value = "probability" if "probability" in mine[0] else "loading"
         text = ", ".join(f"{row['feature']} {row[value]:.2f}/{row['marginal']:.2f}" for row in mine)
-        table.add_row(str(k), f"{mine[0]['weight']:.1%}", Text(text))
+        kind = estimator.kinds_[k] if hasattr(estimator, "kinds_") else ""
+        table.add_row(f"{kind} {k}".strip(), f"{mine[0]['weight']:.1%}", Text(text))
     Console(width=None if sys.stdout.isatty() else 120).print(table)

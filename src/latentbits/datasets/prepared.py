@@ -54,6 +54,21 @@ PREPARED = {
         "7d9a20e0e9e52f876f87d3ccf5144e2baf95b0a80439074bccf06d2b238fdd9b",
         "118 slides × 7 pathologists, the standard latent-class example",
     ),
+    "mfeat_pix": Prepared(
+        "mfeat_pix.npz",
+        "c69945d718ae68a5048f0bb089e7126a5f957e782271141e0cbc57edbc5a44f6",
+        "2,000 handwritten digits of 16 × 15 grey pixels (UCI Multiple Features)",
+    ),
+    "newsgroups": Prepared(
+        "newsgroups.parquet",
+        "5aa33e10a32cab5f238c4a8de4e3d18a2a21cec1af2852b109aca77562c1123f",
+        "19,997 posts of twenty newsgroups",
+    ),
+    "newsgroups_lines": Prepared(
+        "large/newsgroups_lines.npz",
+        "bc7c6da60fa2feb93cb20d546fd75e5bd6b8818866b2f3aa309735a9a75cc0ed",
+        "482,636 lines × 13,245 words of newsgroup posts",
+    ),
     "retail": Prepared(
         "large/retail_fimi.npz",
         "f5c1ed8f54d687860c24d05dad6b8bb773ebaae90fba91bc3bf4c588f5b62072",

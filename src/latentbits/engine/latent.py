@@ -32,7 +32,9 @@ class LatentSample(NamedTuple):
     def merge(self, other: LatentSample) -> LatentSample:
         """The smallest keys of both; equal rows of both add their weights."""
         keys, first, origin = np.unique(np.concatenate((self.keys, other.keys)), return_index=True, return_inverse=True)
-        weights: Float = np.bincount(origin, weights=np.concatenate((self.weights, other.weights)), minlength=len(keys)).astype(np.float64)
+        weights: Float = np.bincount(
+            origin, weights=np.concatenate((self.weights, other.weights)), minlength=len(keys)
+        ).astype(np.float64)
         values = np.concatenate((self.values, other.values))[first]
         return LatentSample(keys[:MOST_ROWS], weights[:MOST_ROWS], values[:MOST_ROWS])
 

@@ -66,10 +66,16 @@ def components(estimator: Any, *, top: int = 10, component: int = 0, ax: Any = N
     rows = [row for row in estimator.components_table(top) if row["component"] == component]
     ax = axes_of(ax, (5.0, 1.0 + 0.28 * len(rows)))
     height = np.arange(len(rows))
-    ax.barh(height, [row["probability"] for row in rows], color="#4878a8", label="in the component")
-    ax.plot([row["marginal"] for row in rows], height, "|k", markersize=12, label="overall")
+    value = "probability" if "probability" in rows[0] else "loading"
+    ax.barh(height, [row[value] for row in rows], color="#4878a8", label="in the component")
     ax.set_yticks(height, [str(row["feature"]) for row in rows])
     ax.invert_yaxis()
-    ax.set(xlim=(0, 1), xlabel="probability of a one", title=f"Component {component}")
+    ax.set_title(f"Component {component}")
+    if value == "loading":
+        ax.axvline(0.0, color="black", linewidth=0.8)
+        ax.set_xlabel("loading (change of the log odds)")
+        return ax
+    ax.plot([row["marginal"] for row in rows], height, "|k", markersize=12, label="overall")
+    ax.set(xlim=(0, 1), xlabel="probability of a one")
     ax.legend(fontsize=7)
     return ax

@@ -61,7 +61,7 @@ def select(
     estimator: Any,
     X: Any,
     n_components: Iterable[int] = range(1, 9),
-    criterion: str = "bic",
+    criterion: str | None = None,
     *,
     share: float = 0.1,
     folds: int = 3,
@@ -79,8 +79,9 @@ def select(
         The data.
     n_components : iterable of int
         The numbers to try.
-    criterion : {"bic", "aic", "cells", "rows"}
-        BIC or AIC on the whole table; log-loss of hidden cells; negative log-likelihood of held-out rows.
+    criterion : {"bic", "aic", "cells", "rows"}, optional
+        BIC or AIC on the whole table; log-loss of hidden cells; negative log-likelihood of held-out rows.  Default: BIC
+        where the theory behind it holds, else hidden cells (families whose rows each have parameters of their own).
     share : float
         Share of cells or rows to hold out in each fold.
     folds : int
@@ -109,6 +110,7 @@ def select(
     numbers = sorted({int(k) for k in n_components})
     if not numbers or numbers[0] < 1:
         raise InputError("select: n_components must hold whole numbers, 1 or more.")
+    criterion = estimator.criterion if criterion is None else criterion
     if criterion not in CRITERIA:
         raise InputError(f"select: criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
     if not 0 < share < 1:
