@@ -51,9 +51,11 @@ test-oldest:
 
 papers: $(VENV)/.test
 	$(BIN)/python -m papers.debd
+	$(BIN)/python -m papers.aspect --full
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.mixture
+	$(BIN)/python -m benchmarks.aspect
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests papers benchmarks examples

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import latentbits
-from latentbits import BernoulliMixture, datasets
+from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA, datasets
 from latentbits.errors import LatentBitsWarning
 
 FOLDER = Path(__file__).parent
@@ -25,7 +25,17 @@ FITS = {
         datasets.load_diabetes_symptoms().data,
         {"n_components": 3, "init": "k-means++", "random_state": 2},
     ),
+    "aspect_votes_k3": lambda: (datasets.load_votes().data, {"n_components": 3, "n_init": 2, "random_state": 0}),
+    "aspect_zoo_phantom_k4": lambda: (
+        datasets.load_zoo().data,
+        {"n_components": 4, "n_phantom": 1, "n_init": 1, "random_state": 0},
+    ),
+    "logistic_zoo_k2": lambda: (
+        datasets.load_zoo().data,
+        {"n_components": 2, "ridge": 1.0, "tol": 1e-9, "n_init": 1, "random_state": 0},
+    ),
 }
+CLASSES = {"aspect": AspectBernoulli, "logistic": LogisticPCA}
 
 
 def outcome(name):
@@ -33,11 +43,11 @@ def outcome(name):
     X, options = FITS[name]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentBitsWarning)
-        model = BernoulliMixture(**options).fit(X)
+        model = CLASSES.get(name.partition("_")[0], BernoulliMixture)(**options).fit(X)
     return {
         "objective": model.objective_,
         "restarts": [row["objective"] for row in model.restarts_],
-        "weights": model.weights_.tolist(),
+        **({"weights": model.weights_.tolist()} if hasattr(model, "weights_") else {}),
         "components": model.components_.tolist(),
         "bic": model.bic(X),
         "first_rows": model.transform(X[:5]).tolist(),
@@ -49,9 +59,12 @@ def test_golden(name):
     wanted = json.loads((FOLDER / f"{name}.json").read_text())
     found = outcome(name)
     assert found.keys() == wanted.keys()
-    # Other processors may round otherwise; EM contracts such differences, so six digits are safe.
+    # Other processors may round otherwise; EM contracts such differences, so six digits are safe.  Families with row
+    # unknowns have flat directions, along which parameters are told less exactly than values.
+    close = 1e-6 if name.partition("_")[0] not in CLASSES else 1e-3
     for key, value in wanted.items():
-        np.testing.assert_allclose(found[key], value, rtol=1e-6, atol=1e-6, err_msg=key)
+        limit = 1e-6 if key in ("objective", "restarts") else close
+        np.testing.assert_allclose(found[key], value, rtol=limit, atol=limit, err_msg=key)
 
 
 def test_saved_models_of_each_release_load():
@@ -69,7 +82,8 @@ def write():
     for name in FITS:
         (FOLDER / f"{name}.json").write_text(json.dumps(outcome(name), indent=1) + "\n")
     X, options = FITS["zoo_k4"]()
-    BernoulliMixture(**options).fit(X).save(FOLDER / f"model_{latentbits.__version__}.latentbits")
+    if not (FOLDER / f"model_{latentbits.__version__}.latentbits").exists():
+        BernoulliMixture(**options).fit(X).save(FOLDER / f"model_{latentbits.__version__}.latentbits")
 
 
 if __name__ == "__main__":

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from latentbits.aspect import kernels as aspect_kernels
 from latentbits.data import kernels as data_kernels
 from latentbits.data.source import open_source
 from latentbits.engine import kernels as engine_kernels
+from latentbits.logistic import kernels as logistic_kernels
 from latentbits.mixture import kernels as mixture_kernels
 
 
@@ -119,15 +121,108 @@ def test_equal_rows(compiled):
     assert not check(indptr, indices, np.array([0, 1, 2, 1, 1, 5, 6, 5]))
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_aspect_hot_cells(compiled):
+    rng = np.random.default_rng(0)
+    codes = rng.choice(np.array([0, 1, 2], np.uint8), (9, 45))
+    on = rng.uniform(0, 1, (9, 45))
+    on[0, 0], codes[0, 0] = 0.0, 1  # an impossible one counts as EDGE
+    signed, both, sums, logs = on.copy(), np.empty((9, 90)), np.zeros(9), np.ones(9)
+    kernel = aspect_kernels.hot_cells
+    (kernel if compiled else kernel.py_func)(codes, signed, both, sums, logs)
+    ones = np.where(codes == 1, 1 / np.maximum(on, 1e-12), 0)
+    zeros = np.where(codes == 0, 1 / (1 - on), 0)
+    np.testing.assert_allclose(both, np.hstack((ones, zeros)), rtol=1e-14)
+    np.testing.assert_allclose(signed, ones - zeros, rtol=1e-14)
+    np.testing.assert_allclose(sums, zeros.sum(axis=1))
+    cells = np.where(codes == 1, np.maximum(on, 1e-12), np.where(codes == 0, 1 - on, 1))
+    np.testing.assert_allclose(logs, 1 + np.log(cells).sum(axis=1))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("are_ones", [True, False])
+def test_aspect_cold_marks(compiled, are_ones):
+    rng = np.random.default_rng(1)
+    marks = rng.random((8, 12)) < 0.3
+    indptr, indices = open_source(marks.astype(float)).block(0).ones.lists()
+    shares, probs, weights = rng.dirichlet(np.ones(4), 8), rng.uniform(0.01, 0.1, (12, 4)), rng.uniform(0, 2, 8)
+    table = rng.random((12, 8))
+    table[:, 7] = np.arange(12) % 3 > 0  # every third column is not cold
+    gains, sums, logs = np.zeros((8, 4)), np.zeros((12, 2, 4)), np.zeros(8)
+    kernel = aspect_kernels.cold_marks
+    (kernel if compiled else kernel.py_func)(
+        indptr, indices, table.ravel(), probs.ravel(), shares.ravel(), weights, are_ones, gains.reshape(-1),
+        sums.reshape(-1), logs,
+    )  # fmt: skip
+    marks = marks & (table[:, 7] == 1)
+    p = shares @ probs.T
+    minus = marks * (table[:, 0] + p * table[:, 1] + p**2 * table[:, 2])
+    less = marks * (table[:, 3] + p * table[:, 4] + p**2 * table[:, 5] + p**3 * table[:, 6])
+    inverse = marks / p if are_ones else np.zeros(p.shape)
+    np.testing.assert_allclose(gains, inverse @ probs - minus @ (1 - probs), atol=1e-12)
+    np.testing.assert_allclose(sums[:, 0], (inverse * weights[:, None]).T @ shares, atol=1e-12)
+    np.testing.assert_allclose(sums[:, 1], -(minus * weights[:, None]).T @ shares, atol=1e-12)
+    wanted = (marks * np.log(p)).sum(axis=1) * are_ones - less.sum(axis=1)
+    np.testing.assert_allclose(logs, wanted, atol=1e-12)
+
+
+def test_aspect_fold_in_as_python():
+    """The plain Python form of the fold-in does what the compiled one does, cold columns included."""
+    from latentbits.aspect.model import AspectParams, _packed, _padded, _stored
+
+    from .test_aspect import model_of
+
+    rng = np.random.default_rng(0)
+    probs = rng.beta(0.3, 8, (3, 40)).clip(1e-5, 0.4)
+    X = (rng.random((4, 40)) < probs.max(axis=0)).astype(float)
+    X[0, 3] = np.nan
+    model = model_of(X, 3, row_error=1e-3)
+    ready, block = model.ready(AspectParams(probs)), open_source(X).block(0)
+    assert ready.split.degree >= 0
+    outs = []
+    for function in (aspect_kernels.fold_rows, aspect_kernels.fold_rows.py_func):
+        shares, logs, gaps = np.zeros((4, 4)), np.zeros(4), np.zeros(4)
+        function(
+            model._codes(block, ready.split), ready.hot, *_stored(block), ready.coefficients, ready.padded,
+            *_packed(ready), np.array([3, 0.0, 1e-9, 100.0]), _padded(np.full((1, 3), 1 / 3)), shares, logs, gaps,
+        )  # fmt: skip
+        outs.append((shares, logs, gaps))
+    for first, second in zip(*outs):
+        np.testing.assert_allclose(first, second, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["fit_rows", "bound_rows"])
+def test_logistic_rows_as_python(name):
+    rng = np.random.default_rng(0)
+    codes = rng.choice(np.array([0, 1, 2], np.uint8), (3, 10))
+    loadings, offset = rng.standard_normal((10, 4)), rng.standard_normal(10)
+    outs = []
+    for function in (getattr(logistic_kernels, name), getattr(logistic_kernels, name).py_func):
+        scores, logs = np.zeros((3, 4)), np.zeros(3)
+        if name == "fit_rows":
+            rest = np.zeros((3, 10))
+            function(codes, loadings, offset, 0.1, 1e-10, scores, rest, logs)
+        else:
+            rest = np.zeros((10, 5, 6))
+            function(codes, loadings, offset, 0.1, np.ones(3), scores, rest, logs)
+        outs.append((scores, rest, logs))
+    for first, second in zip(*outs):
+        np.testing.assert_allclose(first, second, atol=1e-9)
+
+
 def test_one_signature_per_kernel(tmp_path):
-    from latentbits import BernoulliMixture
+    from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA
     from latentbits.testing import CONTAINERS
 
     table = (np.random.default_rng(0).random((60, 30)) < 0.1).astype(float)
     table[0, 0] = np.nan
     for name in ("numpy float", "sparse matrix csc", "csv", "memmap"):
-        BernoulliMixture(2, n_init=1, random_state=0).fit(CONTAINERS[name](table, tmp_path))
-    for module in (data_kernels, engine_kernels, mixture_kernels):
+        made = CONTAINERS[name](table, tmp_path)
+        BernoulliMixture(2, n_init=1, random_state=0).fit(made)
+        AspectBernoulli(2, n_init=1, tol=1e-4, random_state=0).fit(made).transform(made)
+        for solver in ("lbfgs", "mm"):
+            LogisticPCA(2, n_init=1, ridge=1.0, tol=1e-3, solver=solver, random_state=0).fit(made)
+    for module in (data_kernels, engine_kernels, mixture_kernels, aspect_kernels, logistic_kernels):
         for kernel in vars(module).values():
             if hasattr(kernel, "signatures"):
                 kinds = {tuple(str(getattr(t, "dtype", t)) for t in signature) for signature in kernel.signatures}

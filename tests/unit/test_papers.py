@@ -16,3 +16,20 @@ def test_density_estimation_results():
         result = next(result for result in results if result["set"] == name)
         assert abs(result["independent"] - independent) < 5e-4 and abs(result["chow_liu"] - tree) < 5e-4
     assert table(results) == (HERE / "results" / "table.md").read_text()
+
+
+def test_aspect_results_are_complete():
+    """Every experiment has its numbers, figure and verdicts; what is not met is named in the notes."""
+    from papers import EXPERIMENTS
+    from papers.common import table as verdicts
+
+    folder = HERE.parent / "aspect" / "results"
+    notes = (HERE.parent / "aspect" / "NOTES.md").read_text()
+    for name in EXPERIMENTS:
+        if name.startswith("aspect-"):
+            record = json.loads((folder / f"{name}.json").read_text())
+            assert record["full"] and record["claims"]
+            assert name == "aspect-properties" or (folder / f"{name}.png").stat().st_size > 5000
+            for claim in record["claims"]:
+                assert claim["verdict"] == "met" or claim["claim"] in notes, claim
+    assert verdicts(folder) == (folder / "table.md").read_text()

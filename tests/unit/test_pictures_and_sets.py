@@ -43,6 +43,31 @@ def test_plots(model):
     plt.close("all")
 
 
+def test_plots_of_causes():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    made = datasets.make_aspect(120, 12, 2, loss=0.6, random_state=0)
+    fitted = latentbits.AspectBernoulli(3, n_phantom=1, n_init=1, tol=1e-5, random_state=0).fit(made.data)
+    axes = latentbits.plots.tiles(fitted, (3, 4))
+    assert len(axes) == 3 and axes[2].get_title() == "2 phantom"
+    np.testing.assert_allclose(axes[0].images[0].get_array(), fitted.components_[0].reshape(3, 4))
+    axes = latentbits.plots.cause_pictures(fitted, made.data, [0, 5], (3, 4))
+    assert axes.shape == (3, 4)
+    shown = np.array([axes[1, 1 + k].images[0].get_array() for k in range(3)])
+    np.testing.assert_allclose(shown.sum(axis=0), 1)
+    table = latentbits.plots.causes(fitted).tables[0]
+    assert table[3, 1].get_text().get_text() == "phantom"
+    table = latentbits.plots.expansion(fitted, made.data, [3, 4], top=2).tables[0]
+    assert table[1, 0].get_text().get_text() == "3" and table[1, 2].get_text().get_text().count(",") == 1
+    with pytest.raises(InputError, match="an image of 3 × 5 has 15 cells"):
+        latentbits.plots.tiles(fitted, (3, 5))
+    linear = latentbits.LogisticPCA(2, ridge=1.0, n_init=1, random_state=0).fit(made.data)
+    assert "loading" in latentbits.plots.components(linear, top=3).get_xlabel()
+    plt.close("all")
+
+
 @pytest.mark.parametrize(
     ("name", "shape", "blanks", "classes"),
     [("votes", (435, 16), 392, 2), ("zoo", (101, 15), 0, 7), ("diabetes", (520, 14), 0, 2), ("spect", (267, 22), 0, 2),

@@ -121,6 +121,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         for kind in (AspectModel, AspectParams, AspectStats, RowSums, Tally, LatentSample, Online, Totals)
     }
     score_kind = "estimate"
+    work = 16
     criterion = "cells"  # every row brings parameters of its own, for which BIC and AIC have no theory
 
     def __init__(

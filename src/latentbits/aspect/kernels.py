@@ -18,6 +18,8 @@ EDGE = 1e-12
 # Cells are multiplied in this many chains before a logarithm is taken; a chain holds at most LINKS cells, whose
 # product stays above EDGE ** LINKS = 1e-288.
 CHAINS, LINKS = 16, 24
+# EM steps before the first Newton step of a fold-in.
+FIRST_EM = 3
 
 FOUR = np.uint64(4)
 
@@ -186,50 +188,93 @@ def cholesky_solve(matrix, n, vector):
 
 
 @njit(cache=True, nogil=True)
-def row_value(cells, n_cells, stored, n_stored, cold, shares, extra, gains, hessian, with_hessian):
-    """Log-likelihood of a row at memberships ``shares`` (W,); ``gains`` (W,) and ``hessian`` (W, W) are filled.
+def dot_rows(a, b, n):
+    """Sum of a[i] * b[i] for i < n, in eight chains."""
+    x0, x1, x2, x3, x4, x5, x6, x7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    i = 0
+    while i + 8 <= n:
+        x0 += a[i] * b[i]
+        x1 += a[i + 1] * b[i + 1]
+        x2 += a[i + 2] * b[i + 2]
+        x3 += a[i + 3] * b[i + 3]
+        x4 += a[i + 4] * b[i + 4]
+        x5 += a[i + 5] * b[i + 5]
+        x6 += a[i + 6] * b[i + 6]
+        x7 += a[i + 7] * b[i + 7]
+        i += 8
+    while i < n:
+        x0 += a[i] * b[i]
+        i += 1
+    return ((x0 + x1) + (x2 + x3)) + ((x4 + x5) + (x6 + x7))
 
-    ``cells`` (n, W) hold what every membership gives to the likelihood of a cell.  ``stored`` (m, W + 9) are the stored
-    cells of cold columns: their probabilities, coefficients, and 1 for ones.  ``cold`` (W + 2, W) are the sums over cold
-    columns (constant, then linear; the last row is the curvature along the diagonal) with their squares in ``extra``:
-    see :func:`fold_rows`.
+
+@njit(cache=True, nogil=True)
+def row_value(cells, stored, n_stored, cold, extra, shares, n_components, inverse, gains):
+    """Log-likelihood of a row at memberships ``shares`` (W,); ``gains`` (W,) are filled.
+
+    ``cells`` (K, n) hold what every membership gives to the likelihood of a cell; ``inverse`` (n,) is filled with one over
+    the likelihoods.  For the rest see :func:`cold_value`.
     """
-    width = shares.shape[0]
-    value, product = 0.0, 1.0
-    for k in range(width):
-        gains[k] = 0.0
-    if with_hessian:
-        for k in range(width):
-            for m in range(width):
-                hessian[k, m] = 0.0
-    scaled = np.empty(width)
+    n_cells = cells.shape[1]
     for c in range(n_cells):
-        total = 0.0
-        for k in range(width):
-            total += cells[c, k] * shares[k]
-        total = total if total > EDGE else EDGE
-        product *= total
+        inverse[c] = 0.0
+    for k in range(n_components):
+        share, mine = shares[k], cells[k]
+        if share > 0.0:
+            for c in range(n_cells):
+                inverse[c] += share * mine[c]
+    value, product = 0.0, 1.0
+    for c in range(n_cells):
+        inverse[c] = max(inverse[c], EDGE)
+    for c in range(n_cells):
+        product *= inverse[c]
         if product < 1e-200:
             value += math.log(product)
             product = 1.0
-        inverse = 1.0 / total
-        for k in range(width):
-            scaled[k] = cells[c, k] * inverse
-            gains[k] += scaled[k]
-        if with_hessian:
-            for k in range(width):
-                factor = scaled[k]
-                for m in range(width):
-                    hessian[k, m] += factor * scaled[m]
     value += math.log(product)
+    for c in range(n_cells):
+        inverse[c] = 1.0 / inverse[c]
+    for k in range(n_components):
+        gains[k] = dot_rows(cells[k], inverse, n_cells)
     if n_stored >= 0:
-        value += cold_value(stored, n_stored, cold, extra, shares, gains, hessian, with_hessian)
+        value += cold_value(stored, n_stored, cold, extra, shares, gains)
     return value
 
 
 @njit(cache=True, nogil=True)
-def cold_value(stored, n_stored, cold, extra, shares, gains, hessian, with_hessian):
-    """What cold columns add to :func:`row_value`."""
+def curvature(cells, stored, n_stored, extra, shares, inverse, free, n_free, scaled, hessian):
+    """Fill ``hessian`` (n_free, n_free), its lower half: minus the second derivatives by the free memberships."""
+    n_cells, width = cells.shape[1], shares.shape[0]
+    for a in range(n_free):
+        mine = cells[free[a]]
+        for c in range(n_cells):
+            scaled[a, c] = mine[c] * inverse[c]
+        for b in range(a + 1):
+            hessian[a, b] = dot_rows(scaled[a], scaled[b], n_cells)
+    if n_stored >= 0:
+        low = extra.shape[0] - width
+        for a in range(n_free):
+            for b in range(a + 1):
+                hessian[a, b] += extra[low + free[a], free[b]]
+        for c in range(n_stored):
+            if stored[c, width + 8] == 1.0:
+                p = 0.0
+                for k in range(width):
+                    p += stored[c, k] * shares[k]
+                p = max(p, EDGE)
+                for a in range(n_free):
+                    for b in range(a + 1):
+                        hessian[a, b] += (stored[c, free[a]] / p) * (stored[c, free[b]] / p)
+
+
+@njit(cache=True, nogil=True)
+def cold_value(stored, n_stored, cold, extra, shares, gains):
+    """Log-likelihood of the cells of cold columns; what they add to ``gains`` (W,) is added.
+
+    ``stored`` (m, W + 9) are the stored cells of cold columns: their probabilities, coefficients, and 1 for ones.
+    ``cold`` are the sums over all cold columns for the gains: constant, linear, and the squares (pairs of memberships);
+    ``extra`` the same for the log-likelihood, and at the end the curvature.
+    """
     width = shares.shape[0]
     # 1. All cells of cold columns, as if they were zero.
     value = extra[0, width]
@@ -255,12 +300,7 @@ def cold_value(stored, n_stored, cold, extra, shares, gains, hessian, with_hessi
                     value += here * both
                 at += 1
                 low += 1
-    if with_hessian:
-        for k in range(width):
-            for m in range(width):
-                hessian[k, m] += extra[low + k, m]
     # 2. The stored cells among them.
-    scaled = np.empty(width)
     for c in range(n_stored):
         p = 0.0
         for k in range(width):
@@ -271,38 +311,32 @@ def cold_value(stored, n_stored, cold, extra, shares, gains, hessian, with_hessi
         )
         inverse = 0.0
         if stored[c, width + 8] == 1.0:
-            p = p if p > EDGE else EDGE
+            p = max(p, EDGE)
             value += math.log(p)
             inverse = 1.0 / p
         for k in range(width):
             gains[k] += stored[c, k] * (inverse + minus) - minus
-            scaled[k] = stored[c, k] * inverse
-        if with_hessian and inverse > 0.0:
-            for k in range(width):
-                for m in range(width):
-                    hessian[k, m] += scaled[k] * scaled[m]
     return value
 
 
 @njit(cache=True, nogil=True)
-def newton_step(shares, gains, hessian, total, n_components, step, free, reduced):
-    """Fill ``step`` (W,): the projected Newton step for min -f/T + sum s, s >= 0.  Returns the slope along it."""
-    n_free = 0
-    for k in range(n_components):
-        if shares[k] > 1e-12 or gains[k] > total:
-            free[n_free] = k
-            n_free += 1
+def newton_step(shares, gains, total, prior, n_free, free, hessian, step):
+    """Fill ``step`` (W,): the projected Newton step for min -f/T + sum s, s >= 0.  Returns the slope of f along it."""
+    for k in range(step.shape[0]):
         step[k] = 0.0
     largest = 0.0
     for a in range(n_free):
-        largest = max(largest, hessian[free[a], free[a]])
-    vector = np.empty(n_free)
+        if prior > 0.0:
+            inverse = 1.0 / max(shares[free[a]], 1e-300)
+            hessian[a, a] += prior * inverse * inverse
+        largest = max(largest, hessian[a, a])
+    reduced, vector = np.empty((n_free, n_free)), np.empty(n_free)
     ridge = 1e-12
     while True:
         for a in range(n_free):
             vector[a] = (gains[free[a]] - total) / total
             for b in range(a + 1):
-                reduced[a, b] = hessian[free[a], free[b]] / total
+                reduced[a, b] = hessian[a, b] / total
             reduced[a, a] += ridge * (1.0 + largest / total)
         if cholesky_solve(reduced, n_free, vector) or ridge > 1.0:
             break
@@ -310,74 +344,65 @@ def newton_step(shares, gains, hessian, total, n_components, step, free, reduced
     slope = 0.0
     for a in range(n_free):
         step[free[a]] = vector[a]
-        slope += vector[a] * (gains[free[a]] - total) / total
+        slope += vector[a] * (gains[free[a]] - total)
     return slope
 
 
 @njit(cache=True, nogil=True)
-def fold_row(cells, n_cells, stored, n_stored, cold, extra, prior, n_components, tol, max_iter, shares):
-    """Find the memberships of a row; ``shares`` (W,) is the start and is filled.  Returns value, gap and steps.
+def fold_row(cells, stored, n_stored, cold, extra, prior, n_components, tol, max_iter, shares):
+    """Find the memberships of a row; ``shares`` (W,) is the start and is filled.  Returns value and gap.
 
-    ``prior`` is the concentration less one: every membership counts as so many cells of its own.
+    ``prior`` is the concentration less one: every membership counts as so many cells of its own.  A few EM steps bring
+    the start near; then come Newton steps on the memberships that are free to move, kept on the simplex by scaling (the
+    log-likelihood is homogeneous up to a constant, so that scaling to sum one is always the best).  If rounding stops
+    the line search early, EM steps, which never do harm, end the work.
     """
-    width = shares.shape[0]
-    gains, trial_gains = np.empty(width), np.empty(width)
-    hessian, trial_hessian = np.empty((width, width)), np.empty((width, width))
-    reduced, trial, step = np.empty((width, width)), np.zeros(width), np.zeros(width)
-    free = np.empty(width, np.int64)
-    value = row_value(cells, n_cells, stored, n_stored, cold, shares, extra, gains, hessian, False)
-    total = 0.0
-    for k in range(n_components):
-        total += gains[k] * shares[k]
-    if total <= 0.0:  # nothing is known of the row
-        return 0.0, 0.0, 0
-    # 1. A few EM steps bring the start near.
-    for _ in range(3):
-        for k in range(n_components):
-            shares[k] = shares[k] * gains[k] + prior
-        normalise(shares, n_components)
-        value = row_value(cells, n_cells, stored, n_stored, cold, shares, extra, gains, hessian, False)
-    value = row_value(cells, n_cells, stored, n_stored, cold, shares, extra, gains, hessian, True)
-    total = add_prior(shares, n_components, prior, gains, hessian)
-    value += prior_value(shares, n_components, prior)
-    # 2. Newton steps on the memberships that are free to move, kept on the simplex by scaling.
-    gap = gap_of(gains, n_components, total)
-    for iteration in range(max_iter):
-        if gap <= tol:
-            return value, gap, iteration
-        slope = newton_step(shares, gains, hessian, total, n_components, step, free, reduced)
-        length, moved = 1.0, False
-        for _ in range(40):
-            for k in range(n_components):
-                trial[k] = max(shares[k] + length * step[k], 1e-14 if prior > 0.0 else 0.0)
-            normalise(trial, n_components)
-            new = row_value(cells, n_cells, stored, n_stored, cold, trial, extra, trial_gains, trial_hessian, True)
-            new += prior_value(trial, n_components, prior)
-            if new >= value + 1e-4 * length * slope * total or (new >= value and length < 1e-3):
-                moved = True
-                break
+    width, n_cells = shares.shape[0], cells.shape[1]
+    gains, inverse, hessian = np.zeros(width), np.empty(n_cells), np.empty((n_components, n_components))
+    scaled = np.empty((n_components, n_cells))
+    trial, step, free = shares.copy(), np.zeros(width), np.empty(width, np.int64)
+    value, gap, slope, length = -np.inf, np.inf, 0.0, 0.0
+    least = 1e-14 if prior > 0.0 else 0.0
+    em_steps, n_steps = FIRST_EM, 0
+    while n_steps < max_iter:
+        new = row_value(cells, stored, n_stored, cold, extra, trial, n_components, inverse, gains)
+        new += prior_value(trial, n_components, prior)
+        total = add_prior(trial, n_components, prior, gains)
+        new_gap = gap_of(gains, n_components, total)
+        # Near the top the gain drowns in rounding; the certificate still tells which point is better.
+        level = new >= value - 1e-12 * (1.0 + abs(value)) and new_gap < gap
+        if length > 0.0 and not level and new < value + 1e-4 * length * slope and (length > 1e-3 or new < value):
             length *= 0.5
-        if not moved:
-            break
+            if length <= 1e-10:  # back to the last good point, by EM from here on
+                em_steps, length = max_iter, 0.0
+            for k in range(n_components):
+                trial[k] = max(shares[k] + length * step[k], least if length > 0.0 else 1e-10)
+            normalise(trial, n_components)
+            continue
+        n_steps += 1
         for k in range(n_components):
             shares[k] = trial[k]
-        value = new
-        gains, trial_gains = trial_gains, gains
-        hessian, trial_hessian = trial_hessian, hessian
-        total = add_prior(shares, n_components, prior, gains, hessian)
-        gap = gap_of(gains, n_components, total)
-    # 3. Rounding may stop the line search a little early; EM steps never do harm.
-    for _ in range(200):
+        value, gap = new, new_gap
         if gap <= tol:
             break
-        for k in range(n_components):
-            shares[k] = max(shares[k], 1e-10) * gains[k]
-        normalise(shares, n_components)
-        value = row_value(cells, n_cells, stored, n_stored, cold, shares, extra, gains, hessian, False)
-        value += prior_value(shares, n_components, prior)
-        total = add_prior(shares, n_components, prior, gains, hessian)
-        gap = gap_of(gains, n_components, total)
-    return value, gap, max_iter
+        if em_steps > 0:
+            em_steps -= 1
+            length = 0.0
+            for k in range(n_components):
+                trial[k] = shares[k] * gains[k]
+        else:
+            n_free = 0
+            for k in range(n_components):
+                if shares[k] > 1e-12 or gains[k] > total:
+                    free[n_free] = k
+                    n_free += 1
+            curvature(cells, stored, n_stored, extra, shares, inverse, free, n_free, scaled, hessian)
+            slope = newton_step(shares, gains, total, prior, n_free, free, hessian, step)
+            length = 1.0
+            for k in range(n_components):
+                trial[k] = max(shares[k] + step[k], least)
+        normalise(trial, n_components)
+    return value, gap
 
 
 @njit(cache=True, nogil=True)
@@ -410,14 +435,12 @@ def prior_value(shares, n_components, prior):
 
 
 @njit(cache=True, nogil=True)
-def add_prior(shares, n_components, prior, gains, hessian):
-    """Add the prior to gains and curvature in place; returns the mean gain, which is the number of cells."""
+def add_prior(shares, n_components, prior, gains):
+    """Add the prior to the gains in place; returns their mean, which is the number of cells."""
     total = 0.0
     for k in range(n_components):
         if prior > 0.0:
-            inverse = 1.0 / max(shares[k], 1e-300)
-            gains[k] += prior * inverse
-            hessian[k, k] += prior * inverse * inverse
+            gains[k] += prior / max(shares[k], 1e-300)
         total += gains[k] * shares[k]
     return total
 
@@ -428,27 +451,21 @@ def fold_rows(
 ):
     """Memberships of every row of a block; ``shares`` (n, W), ``logs`` (n,) and ``gaps`` (n,) are filled.
 
-    ``codes`` (n, H) are the cells of hot columns and ``on`` (H, W) their probabilities.  ``indptr``, ``indices`` and
+    ``codes`` (n, H) are the cells of hot columns and ``on`` (K, H) their probabilities.  ``indptr``, ``indices`` and
     ``is_one`` are the stored cells of all columns, of which those in cold columns are taken; with ``cold`` empty there
     are none.  ``options`` = (K, concentration - 1, tol, max_iter).  ``starts`` (n, W) or one row for all.
     """
     n_rows, n_hot = codes.shape
     width = shares.shape[1]
     n_components = int(options[0])
-    cells = np.zeros((n_hot, width))
+    cells = np.empty((n_components, n_hot))
     stored = np.zeros((64, width + 9))
     for i in range(n_rows):
-        n_cells = 0
-        for h in range(n_hot):
-            code = codes[i, h]
-            if code == 1:
-                for k in range(n_components):
-                    cells[n_cells, k] = on[h, k]
-                n_cells += 1
-            elif code == 0:
-                for k in range(n_components):
-                    cells[n_cells, k] = 1.0 - on[h, k]
-                n_cells += 1
+        # Unknown cells are as likely under every cause, which changes neither the best memberships nor the proof.
+        for k in range(n_components):
+            for h in range(n_hot):
+                p = on[k, h]
+                cells[k, h] = p if codes[i, h] == 1 else (1.0 - p if codes[i, h] == 0 else 1.0)
         n_stored = -1
         if cold.shape[0] > 0:
             n_stored = 0
@@ -466,17 +483,7 @@ def fold_rows(
         start = starts[i if starts.shape[0] > 1 else 0]
         for k in range(width):
             shares[i, k] = start[k]
-        value, gap, _ = fold_row(
-            cells,
-            n_cells,
-            stored,
-            n_stored,
-            cold,
-            extra,
-            options[1],
-            n_components,
-            options[2],
-            int(options[3]),
-            shares[i],
+        value, gap = fold_row(
+            cells, stored, n_stored, cold, extra, options[1], n_components, options[2], int(options[3]), shares[i]
         )
         logs[i], gaps[i] = value - prior_value(shares[i], n_components, options[1]), gap

@@ -168,8 +168,8 @@ class AspectModel(Model):
             probs,
             split,
             moments_of(probs, split),
-            np.ascontiguousarray(probs[:, split.hot]),
-            _padded(probs.T).ravel(),
+            probs if len(split.hot) == probs.shape[1] else np.ascontiguousarray(probs[:, split.hot]),
+            _padded(probs.T).ravel() if split.degree >= 0 else np.empty(0),
             coefficients.ravel(),
             params,
         )
@@ -397,7 +397,7 @@ class AspectModel(Model):
             starts = np.full((1, self.n_components), 1.0 / self.n_components)
         fold_rows(
             self._codes(block, ready.split),
-            _padded(ready.hot.T),
+            ready.hot,
             indptr,
             indices,
             is_one,

@@ -71,8 +71,9 @@ def split_columns(probs: Float, active: np.ndarray, rate: Float, allowed: float)
     columns = np.flatnonzero(active)
     hot_cost = HOT_FIXED + HOT_PER_CAUSE * n_components
     best_cost, best = len(columns) * hot_cost, None
-    if allowed > 0 and len(columns):
-        low, high = probs[:, columns].min(axis=0), probs[:, columns].max(axis=0)
+    low, high = (probs.min(axis=0)[columns], probs.max(axis=0)[columns]) if allowed > 0 else (None, None)
+    # A column whose own error is above the allowance at degree 2 is never cold; often that settles it.
+    if low is not None and high is not None and ((high - low) ** 4 <= 64 * allowed).sum() * hot_cost > 2 * n_components:
         edge = np.where(high < 0.5, high, 0.0)  # columns with larger probabilities are hot in any case
         walk = rate[columns] * (ONE_FIXED + ONE_PER_CAUSE * n_components)
         for degree in (0, 1, 2):
@@ -123,10 +124,14 @@ class Moments(NamedTuple):
     log_cube: Float  # (P, K)
 
 
-def moments_of(probs: Float, split: Split, powers: int = 2) -> Moments:
+def moments_of(probs: Float, split: Split) -> Moments:
     """Sums over the cold columns for the gradient sum_t (1 - a_kt) polynomial(p_t) and for the log-likelihood."""
     n_components = len(probs)
     n_pairs = n_components * (n_components + 1) // 2
+    if split.degree < 0:
+        nothing, square = np.zeros(n_components), np.zeros((n_components, n_components))
+        pairs = np.zeros((n_pairs, n_components))
+        return Moments(nothing, square, pairs, 0.0, nothing, square, pairs)
     cold = np.flatnonzero(split.place == -1)
     on, inverse, logs = probs[:, cold], split.inverse[cold], split.logarithm[cold]
     off = 1.0 - on

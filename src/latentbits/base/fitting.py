@@ -41,6 +41,7 @@ class Fitting(BaseEstimator):
 
     n_features_in_: int
     score_kind = "exact"  # or "lower bound", "estimate"
+    work = 1  # per cell, relative to a mixture: blocks are cut smaller accordingly
     streams = True  # whether rows can be taken in block by block
     criterion = "bic"  # by which the number of components is chosen if nothing else is asked for
 
@@ -106,6 +107,7 @@ class Fitting(BaseEstimator):
             block_rows=self.block_rows,
             sample_weight=sample_weight,
             merge=merge,
+            work=self.work,
         )
         self._check_columns(X, source, reset)
         return source

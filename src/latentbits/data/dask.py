@@ -77,10 +77,11 @@ class DaskSource:
         block_rows: int | None,
         weights: Float | None,
         merge: bool,
+        work: int,
     ) -> None:
         self.shape = (int(sum(lengths)), n_columns)
         self.labels = Labels(columns)
-        self.starts = cut(self.shape[0], block_rows, self.shape)
+        self.starts = cut(self.shape[0], block_rows, self.shape, work)
         self._partitions = partitions
         self._bounds = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
         self._weights, self._binarize, self._merge, self._owner = weights, binarize, merge, owner
@@ -119,6 +120,7 @@ def dask_source(
     block_rows: int | None,
     sample_weight: Any,
     merge: bool,
+    work: int,
 ) -> DaskSource:
     """Source of a Dask array or frame."""
     try:
@@ -145,5 +147,5 @@ def dask_source(
     check_shape(shape, owner)
     weights = check_weights(sample_weight, shape[0], owner)
     return DaskSource(
-        partitions, [int(n) for n in lengths], shape[1], columns, owner, binarize, block_rows, weights, merge
+        partitions, [int(n) for n in lengths], shape[1], columns, owner, binarize, block_rows, weights, merge, work
     )

@@ -36,24 +36,24 @@ class Source(Protocol):
         """Block number ``b``."""
 
 
-def default_block_rows(shape: tuple[int, int]) -> int:
-    """Rows per block for a table of this shape.
+def default_block_rows(shape: tuple[int, int], work: int = 1) -> int:
+    """Rows per block for a table of this shape; ``work`` times as much is done per cell as in a mixture.
 
     Long enough that a block's sums (K × columns) cost less than its rows, and, in narrow tables, that equal rows
     meet in one block.  It depends on the shape alone, so every container is cut alike.
     """
     n_columns = max(1, shape[1])
-    wanted = max(2**20 / n_columns, n_columns / 2)
-    return int(min(max(2 ** int(np.ceil(np.log2(wanted))), 2048), 65536))
+    wanted = max(2**20 / (n_columns * work), n_columns / 2)
+    return int(min(max(2 ** int(np.ceil(np.log2(wanted))), 2048 // work), 65536))
 
 
-def cut(n_rows: int, block_rows: int | None, shape: tuple[int, int]) -> NDArray[np.int64]:
+def cut(n_rows: int, block_rows: int | None, shape: tuple[int, int], work: int = 1) -> NDArray[np.int64]:
     """Starts of the blocks: steps of ``block_rows``, or about equal blocks of the default size."""
     if block_rows is not None:
         if isinstance(block_rows, bool) or not isinstance(block_rows, (int, np.integer)) or block_rows < 1:
             raise InputError(f"block_rows must be a positive whole number or None; got {block_rows!r}.")
         return np.append(np.arange(0, n_rows, int(block_rows)), n_rows).astype(np.int64)
-    n_blocks = max(1, -(-n_rows // default_block_rows(shape)))
+    n_blocks = max(1, -(-n_rows // default_block_rows(shape, work)))
     return (np.arange(n_blocks + 1) * n_rows // n_blocks).astype(np.int64)
 
 
@@ -67,9 +67,10 @@ class TableSource:
         block_rows: int | None = None,
         weights: Float | None = None,
         merge: bool = False,
+        work: int = 1,
     ) -> None:
         self.shape, self.labels = reader.shape, reader.labels
-        self.starts = cut(reader.shape[0], block_rows, reader.shape)
+        self.starts = cut(reader.shape[0], block_rows, reader.shape, work)
         self._reader: Reader | None = reader
         self._owner, self._weights, self._merge = owner, weights, merge
         self._blocks: list[Block] | None = None
@@ -150,6 +151,7 @@ def open_source(
     block_rows: int | None = None,
     sample_weight: Any = None,
     merge: bool = False,
+    work: int = 1,
 ) -> Source:
     """Open anything that can be a table.
 
@@ -168,6 +170,8 @@ def open_source(
         Weight of every row.
     merge : bool
         Merge equal rows of a block into weights where that pays.
+    work : int
+        How many times as much as in a mixture is done per cell; the default blocks are smaller accordingly.
 
     Examples
     --------
@@ -192,9 +196,9 @@ def open_source(
         elif type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
             from .dask import dask_source
 
-            return dask_source(X, owner, binarize, block_rows, sample_weight, merge)
+            return dask_source(X, owner, binarize, block_rows, sample_weight, merge, work)
         else:
             reader = _reader_in(X) or reader_of(X, binarize)
         check_shape(reader.shape, owner)
         weights = check_weights(sample_weight, reader.shape[0], owner)
-        return TableSource(reader, owner, block_rows, weights, merge)
+        return TableSource(reader, owner, block_rows, weights, merge, work)

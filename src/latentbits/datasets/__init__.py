@@ -11,7 +11,7 @@ from .embedded import (
     load_votes,
     load_zoo,
 )
-from .generators import make_mixture
+from .generators import make_aspect, make_mixture
 from .prepared import PREPARED, fetch, find, load_debd
 
 __all__ = [
@@ -26,5 +26,6 @@ __all__ = [
     "load_spect_heart",
     "load_votes",
     "load_zoo",
+    "make_aspect",
     "make_mixture",
 ]

@@ -75,6 +75,7 @@ class LogisticPCA(LatentBitsEstimator):
 
     record_types: ClassVar = {kind.__name__: kind for kind in (LogisticModel, LogisticParams, LatentSample, Totals)}
     score_kind = "estimate"
+    work = 16
     criterion = "cells"  # every row brings parameters of its own, for which BIC and AIC have no theory
     streams = False
 

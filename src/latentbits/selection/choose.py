@@ -129,6 +129,7 @@ def select(
         block_rows=estimator.block_rows,
         sample_weight=sample_weight if criterion in ("bic", "aic") else None,
         merge=criterion in ("bic", "aic"),
+        work=estimator.work,
     )
     tell = progress or (lambda done, total, note: None)
     context = _Context(estimator, X, source, criterion, share, folds, int(random_state), sample_weight, tell)
