@@ -2,8 +2,8 @@
 Which symptoms were not written down?
 =====================================
 
-Fourteen yes/no symptoms of 520 patients. Some records are more complete than others. Aspect Bernoulli gives every cell a cause of
-its own; a cause that is never on takes up the zeros that the other symptoms of the patient do not explain.
+Fourteen yes/no symptoms of 520 patients. Some records are more complete than others. Aspect Bernoulli gives every
+cell a cause of its own; a cause that is never on takes up the zeros that the other symptoms of the patient do not explain.
 """
 
 import warnings

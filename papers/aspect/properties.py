@@ -20,7 +20,9 @@ def step(X, shares, probs, block_rows=None):
     """One EM step by the engine's way."""
     d = X.shape[1]
     nothing, half = np.zeros(d), np.full(d, 0.5)
-    model = AspectModel(len(probs), nothing, nothing, np.ones(d, bool), half, half, total_weight=float(X.shape[0]))
+    model = AspectModel(
+        len(probs), nothing, nothing, np.ones(d, bool), half, half, half, total_weight=float(X.shape[0])
+    )
     source = open_source(X, block_rows=block_rows)
     ready = model.ready(AspectParams(probs))
     rows = [(shares[a:b], None) for a, b in zip(source.starts[:-1], source.starts[1:])]

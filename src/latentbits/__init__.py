@@ -21,7 +21,7 @@ _HOMES = {
     "load": "latentbits.persist",
     "select": "latentbits.selection",
     "bootstrap_lrt": "latentbits.selection",
-    "plots": "latentbits.plot",
+    "plots": "latentbits.plots",
     "datasets": "latentbits.datasets",
     "metrics": "latentbits.metrics",
     "data": "latentbits.data",

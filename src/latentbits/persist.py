@@ -29,7 +29,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     fitted = {
         name: _pack(value, name, arrays, estimator.record_types)
         for name, value in sorted(vars(estimator).items())
-        if name in ("_params", "_model", "_online", "_online_sums") or (name.endswith("_") and not name.startswith("_"))
+        if name in ("_params", "_model", "_online", "_online_sums", "_sums")
+        or (name.endswith("_") and not name.startswith("_"))
     }
     header = {
         "class": type(estimator).__name__,
@@ -44,9 +45,18 @@ def _option(value: Any) -> Any:
     """A constructor option as JSON; what cannot travel (generators, callbacks, paths) is left at None."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, tuple) and all(isinstance(item, np.ndarray) for item in value):
+        return {"arrays": [item.tolist() for item in value]}
     if isinstance(value, (np.ndarray, list, tuple)) and not _holds_objects(value):
         return {"array": np.asarray(value).tolist()}
     return value if isinstance(value, (str, int, float, bool)) else None
+
+
+def _given(value: Any) -> Any:
+    """The inverse of :func:`_option`."""
+    if not isinstance(value, dict):
+        return value
+    return tuple(np.array(item) for item in value["arrays"]) if "arrays" in value else np.array(value["array"])
 
 
 def _holds_objects(value: Any) -> bool:
@@ -132,9 +142,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             "update latentbits."
         )
     cls = getattr(importlib.import_module(ESTIMATORS[name]), name)
-    options = {
-        key: np.array(value["array"]) if isinstance(value, dict) else value for key, value in header["options"].items()
-    }
+    options = {key: _given(value) for key, value in header["options"].items()}
     try:
         estimator = cls(**options)
         for key, packed in header["fitted"].items():

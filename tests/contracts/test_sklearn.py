@@ -55,6 +55,8 @@ def test_set_output_and_names():
     assert list(out.columns) == ["bernoullimixture0", "bernoullimixture1"]
     assert list(out.index) == list(range(10, 70))
     assert list(model.feature_names_in_) == list("abcde")
+    again = model.transform(X)
+    assert list(again.columns) == list(out.columns) and list(again.index) == list(out.index)
 
 
 def test_clone_and_params():

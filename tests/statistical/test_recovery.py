@@ -71,3 +71,25 @@ def test_bootstrap_test_keeps_its_level():
             test = latentbits.bootstrap_lrt(BernoulliMixture(random_state=0), made.data, 2, n_bootstrap=19)
         low += test.p_value <= 0.1
     assert low <= 8  # binomial(30, 0.1): more than 8 has probability 0.2 %
+
+
+def test_aspect_probabilities_and_losses_are_recovered():
+    """Cause probabilities near the truth, cell probabilities nearer than a mixture's, loss levels told; ten simulations."""
+    errors, cells, levels = [], [], []
+    for seed in range(10):
+        made = latentbits.datasets.make_aspect(1500, 40, 3, concentration=0.2, loss=0.0, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LatentBitsWarning)
+            model = latentbits.AspectBernoulli(3, n_init=5, tol=1e-6, random_state=0).fit(made.data)
+            mixture = BernoulliMixture(3, init="k-means++", random_state=0).fit(made.data)
+            lossy = latentbits.datasets.make_aspect(1500, 40, 3, concentration=0.2, loss=0.6, random_state=seed)
+            phantom = latentbits.AspectBernoulli(4, n_phantom=1, n_init=3, tol=1e-6, random_state=0).fit(lossy.data)
+        order = matched(model.components_, made.probs)
+        errors.append(np.abs(model.components_[order] - made.probs).mean())
+        true = made.memberships @ made.probs
+        ours, theirs = (np.sqrt(((m.reconstruct(made.data) - true) ** 2).mean()) for m in (model, mixture))
+        cells.append(ours / theirs)
+        levels.append(np.corrcoef(phantom.loss_level(lossy.data), lossy.levels)[0, 1])
+    assert np.mean(errors) < 0.05 and np.max(errors) < 0.08, errors
+    assert np.mean(cells) < 0.95 and np.max(cells) < 1.05, cells
+    assert np.mean(levels) > 0.75 and np.min(levels) > 0.6, levels

@@ -38,6 +38,7 @@ def model_of(X, k, row_error=0.0, smoothing=0.0, concentration=1.0, n_pinned=0, 
         active=np.ones(d, bool),
         constant=np.full(d, 0.5),
         rate=np.full(d, 0.02),
+        known=np.ones(d),
         concentration=concentration,
         n_pinned=n_pinned,
         total_weight=float(len(X)) if total_weight is None else total_weight,
@@ -306,8 +307,7 @@ def test_series_fit_ends_exact():
 
     keys = row_hashes(open_source(X).block(0)) * SPREAD
     mine = shares[np.searchsorted(first._params.latent.keys, keys)]
-    active = first._model.active
-    value = twin.log_likelihood(X[:, active], mine, first.components_[:, active])
+    value = twin.log_likelihood(X, mine, first.components_)
     assert first.conditional_log_likelihood_ == pytest.approx(value, rel=1e-10)
 
 
@@ -522,8 +522,10 @@ def test_bad_tables(change, message):
 
 def test_warnings_and_refused_questions():
     X = np.vstack((simulated(38, 12, 2)[0], np.zeros(12), np.ones(12)))
-    with pytest.warns(TableWarning, match="more causes than that"):
-        AspectBernoulli(13, n_init=1, random_state=0, max_iter=3000, tol=1e-4).fit(X)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        AspectBernoulli(13, n_init=1, random_state=0, tol=1e-4).fit(X)
+    assert any("more than that cannot be told apart" in str(warning.message) for warning in told)
     model = quiet_fit(X, n_components=2)
     for call, message in (
         (lambda: model.expand(X, top=0), "top must be"),
@@ -537,3 +539,121 @@ def test_warnings_and_refused_questions():
             warnings.simplefilter("ignore", NoPhantomWarning)
             with pytest.raises(InputError, match=message):
                 call()
+
+
+# What a review found.
+
+
+def test_checkpoint_of_another_start_is_refused(tmp_path):
+    X = simulated(60, 12, 3)[0]
+    rng = np.random.default_rng(0)
+    starts = [(rng.dirichlet(np.ones(3), 60), rng.random((3, 12))) for _ in range(2)]
+    path = tmp_path / "fit.checkpoint"
+    quiet_fit(X, n_components=3, init=starts[0], max_iter=5, checkpoint=path)
+    with pytest.raises(InputError, match="belongs to another fit"):
+        quiet_fit(X, n_components=3, init=starts[1], max_iter=5, checkpoint=path)
+
+
+def test_given_starts_travel_and_run_once(tmp_path):
+    import latentbits
+
+    X = simulated(60, 12, 3)[0]
+    start = (np.full((60, 3), 1 / 3), np.random.default_rng(0).random((3, 12)))
+    model = quiet_fit(X, n_components=3, n_init=5, init=start, max_iter=10)
+    assert len(model.restarts_) == 1
+    model.save(tmp_path / "m.latentbits")
+    loaded = latentbits.load(tmp_path / "m.latentbits")
+    np.testing.assert_array_equal(loaded.init[1], start[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        assert loaded.fit(X).objective_ == model.objective_
+        mixture = BernoulliMixture(3, random_state=0).fit(X)
+    quiet_fit(X, n_components=3, init=mixture, max_iter=3).save(tmp_path / "m.latentbits")
+    assert latentbits.load(tmp_path / "m.latentbits").init is None  # a fitted model does not travel; random then
+    with pytest.raises(InputError, match="BernoulliMixture that is not fitted"):
+        AspectBernoulli(3, init=BernoulliMixture(3)).fit(X)
+
+
+def test_zeros_do_not_freeze_when_columns_begin_to_vary():
+    X = simulated(200, 12, 2, seed=5)[0]
+    first = X.copy()
+    first[:, 0] = 0.0
+    model = quiet_fit(first, n_components=2, smoothing=0.0, warm_start=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        model.fit(X)
+    assert abs(model.reconstruct(X)[:, 0].mean() - X[:, 0].mean()) < 0.05
+    stream = AspectBernoulli(2, smoothing=0.0, random_state=0)
+    for _ in range(4):
+        stream.partial_fit(first)
+    for _ in range(6):
+        stream.partial_fit(X)
+    assert stream.components_[:, 0].max() > 0.05
+
+
+def test_streams_do_not_forget_rows_of_rare_columns():
+    rng = np.random.default_rng(0)
+    X = simulated(300, 10, 2)[0]
+    first, last = X.copy(), X.copy()
+    first[:, 0], last[:, 0] = 0.0, rng.random(300) < 0.5
+    stream = AspectBernoulli(2, random_state=0)
+    for _ in range(10):
+        stream.partial_fit(first)
+    stream.partial_fit(last)
+    assert stream.components_[:, 0].max() < 0.3
+
+
+def test_blank_rows_stand_in_the_middle_and_are_not_remembered():
+    table = (sp.random(600, 300, density=0.01, random_state=1, format="csr") != 0).astype(float).tolil()
+    table[400:] = np.nan
+    for series in (True, False):
+        model = quiet_fit(table.tocsr(), n_components=3, max_iter=30, tol=1e-6, series=series)
+        assert model._params.latent.weights.sum() == 400
+        np.testing.assert_allclose(model.transform(table.tocsr())[400:], 1 / 3)
+
+
+def test_warm_start_with_a_phantom_holds_it():
+    X = simulated(100, 12, 3)[0]
+    model = quiet_fit(X, n_components=3, warm_start=True, max_iter=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        model.set_params(n_phantom=1).fit(X)
+    assert (model.components_[2][model._model.active] == 1e-6).all() and model.kinds_[2] == "phantom"
+    with pytest.raises(InputError, match="another n_phantom"):
+        model.set_params(n_phantom=0).partial_fit(X)
+
+
+def test_criteria_count_what_they_pay_for():
+    """BIC and AIC price the memberships, so they look at the likelihood that has them."""
+    X, _, _ = simulated(300, 40, 3, seed=2)
+    values = [quiet_fit(X, n_components=k, tol=1e-5, smoothing=0.0).aic(X) for k in (1, 2, 3, 6)]
+    assert min(values[1:3]) < values[0] and min(values[1:3]) < values[3]
+
+
+def test_suspicious_cells_of_both_kinds():
+    X, _, _ = corroded(200, 20)
+    model = quiet_fit(X, n_components=5, n_phantom=1, n_on_phantom=1, tol=1e-5)
+    found = model.suspicious(X, top=400)
+    assert {cell["value"] for cell in found} == {0, 1}
+    assert [cell["wrong"] for cell in found] == sorted((cell["wrong"] for cell in found), reverse=True)
+    zeros = model.missing_vs_off(X)
+    assert max(cell["wrong"] for cell in found if cell["value"] == 0) == pytest.approx(zeros.lost.max())
+
+
+def test_small_refusals():
+    X = simulated(40, 12, 2)[0]
+    X[0], X[1] = 0.0, 1.0
+    with pytest.raises(InputError, match=r"score_clip must be below 0.5"):
+        AspectBernoulli(2, score_clip=0.9).fit(X)
+    model = quiet_fit(X, n_components=2)
+    with pytest.raises(InputError, match="one row of 2 numbers per row"):
+        model.inverse_transform(np.ones((3, 5)))
+    with pytest.raises(InputError, match=r"shape of the table, \(40, 12\); got \(41, 12\)"):
+        model.attribution(X, np.ones((41, 12), bool))
+    twins = np.repeat(X[:2], 20, axis=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        AspectBernoulli(5, n_init=1, random_state=0, tol=1e-4).fit(twins)
+    assert any("5 causes for 2 distinct rows" in str(warning.message) for warning in told)
+    flat = quiet_fit(np.ones((5, 4)), n_components=2)
+    assert flat.weights_.sum() == pytest.approx(1)

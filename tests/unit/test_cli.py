@@ -213,6 +213,8 @@ def test_fit_other_families(capsys, tmp_path, monkeypatch):
     assert "LogisticPCA has no option 'smoothing'" in err
     _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "aspect", "--set", "n_phantom", code=2)
     assert "is not of the form NAME=VALUE" in err
+    _, err = run(capsys, "fit", VOTES, "--label", "party", "--set", "n_components=4", code=2)
+    assert "use -k for it" in err
     rows = rows_of(run(capsys, "explain", "a.latentbits", VOTES, "--label", "party", "--cell", "0:crime")[0])
     assert "missing" in rows[0]
 
@@ -230,8 +232,16 @@ def test_expand(capsys, tmp_path, model):
     assert [row["row"] for row in rows] == ["post1", "post1"] and rows[0]["feature"] == "orbit"
     assert 0 <= float(rows[0]["lost"]) <= 1
     _, err = run(capsys, "expand", table, "--id", "id", "--row", "nobody", "-k", 3, "--starts", 1, code=2)
-    assert "there is no row 'nobody'" in err
-    _, err = run(capsys, "expand", VOTES, "--label", "party", "--model", model, code=2)
+    assert "there is no row 'nobody'; rows are called post0, post1, post2, ..." in err
+    out, _ = run(capsys, "expand", table, "--id", "id", "-k", 3, "--row", 1, "--top", 1, "--starts", 1)
+    assert rows_of(out)[0]["row"] == "post1"
+    for options, message in (
+        (("--by", "loss"), "--by must be"),
+        (("--top", 0), "--top must be"),
+        (("--fitted", model, "-k", 3), "leave it out with --fitted"),
+    ):
+        assert message in run(capsys, "expand", table, "--id", "id", *options, code=2)[1]
+    _, err = run(capsys, "expand", VOTES, "--label", "party", "--fitted", model, code=2)
     assert "expand needs an AspectBernoulli" in err
 
 

@@ -157,3 +157,20 @@ def test_constant_columns():
 def test_bad_options(options, message):
     with pytest.raises(InputError, match=message):
         LogisticPCA(**options).fit(simulated())
+
+
+def test_one_pass_keeps_its_loadings():
+    """The gauge is taken with the scores that belong to the loadings, also after a single pass."""
+    model = quiet_fit(simulated(), n_components=2, max_iter=1)
+    assert np.abs(model.components_).max() > 0.01
+    assert model.objective_ >= model.history_[0][-1] - 1e-6
+    assert model.restarts_[0]["objective"] == model.objective_
+
+
+def test_small_gains_end_the_fit():
+    """Accepted quasi-Newton steps count, several in a row."""
+    model = quiet_fit(simulated(200, 20, 2), n_components=2, tol=1e-4, max_iter=500)
+    history = np.array(model.history_[0])
+    limit = 1e-4 * (~np.isnan(simulated(200, 20, 2))).sum()
+    small = np.diff(history) <= limit
+    assert model.converged_ and small[-3:].all() and not any(small[i : i + 3].all() for i in range(len(small) - 3))

@@ -63,6 +63,11 @@ def test_plots_of_causes():
     assert table[1, 0].get_text().get_text() == "3" and table[1, 2].get_text().get_text().count(",") == 1
     with pytest.raises(InputError, match="an image of 3 × 5 has 15 cells"):
         latentbits.plots.tiles(fitted, (3, 5))
+    for picture in (latentbits.plots.causes, lambda m: latentbits.plots.expansion(m, made.data, [0])):
+        with pytest.raises(InputError, match="needs an AspectBernoulli"):
+            picture(BernoulliMixture(2, random_state=0).fit(made.data))
+    with pytest.raises(InputError, match="component must be a number from 0 to 2"):
+        latentbits.plots.components(fitted, component=9)
     linear = latentbits.LogisticPCA(2, ridge=1.0, n_init=1, random_state=0).fit(made.data)
     assert "loading" in latentbits.plots.components(linear, top=3).get_xlabel()
     plt.close("all")

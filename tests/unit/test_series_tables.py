@@ -108,8 +108,7 @@ def test_the_end_is_exact(name, prepared):
 
     block = open_source(X).block(0)
     shares = latent.values[np.searchsorted(latent.keys, row_hashes(block) * SPREAD)]
-    on = (shares @ fitted.components_)[:, fitted._model.active]
-    cells = block.codes()[:, fitted._model.active]
+    on, cells = shares @ fitted.components_, block.codes()
     with np.errstate(divide="ignore"):
         value = np.where(cells == 1, np.log(on), np.log1p(-on)).sum()
     assert fitted.conditional_log_likelihood_ == pytest.approx(value, rel=1e-11)

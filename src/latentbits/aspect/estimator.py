@@ -11,14 +11,14 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import LatentBitsEstimator
-from ..base.common import seed_of
+from ..base.common import digest_of, seed_of
 from ..data.block import Block
 from ..data.rng import stream
 from ..data.summary import Totals
-from ..engine.latent import LatentSample
+from ..engine.latent import MOST_ROWS, LatentSample
 from ..engine.online import Online
 from ..errors import DuplicateComponentWarning, EmptyComponentWarning, InputError, TableWarning
-from .model import AspectModel, AspectParams, AspectStats, RowSums, Tally, floored
+from .model import FLOOR, AspectModel, AspectParams, AspectStats, RowSums, Tally, floored
 from .phantoms import cause_numbers, kinds_of
 from .reading import Reading
 
@@ -87,7 +87,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         Mean distance of each cause from its match in the other starts (mean absolute difference of probabilities); NaN
         with one start.
     conditional_log_likelihood_ : float
-        Log-likelihood of the table at the fitted memberships (optimistic: it grows with K).
+        Log-likelihood of the whole table at the fitted memberships (optimistic: it grows with K).
     latent_sample_ : (m, n_components) array
         Memberships of at most 2000 training rows, which ``score`` and ``sample`` use.
     dead_causes_ : list of int
@@ -122,6 +122,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
     }
     score_kind = "estimate"
     work = 16
+    needs_variation = True
     criterion = "cells"  # every row brings parameters of its own, for which BIC and AIC have no theory
 
     def __init__(
@@ -132,7 +133,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         tol: float = 1e-7,
         n_init: int = 5,
         init: Any = "random",
-        smoothing: float = 0.1,
+        smoothing: float = 1.0,
         beta_prior: Any = None,
         membership_concentration: float = 1.0,
         n_phantom: int = 0,
@@ -184,13 +185,20 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         self._whole("n_on_phantom", 0)
         if self.score_clip is not None:
             self._number("score_clip", 0.0)
+            if self.score_clip >= 0.5:
+                raise InputError(f"{self._name}: score_clip must be below 0.5; got {self.score_clip!r}.")
         if self.n_phantom + self.n_on_phantom >= self.n_components and self.n_phantom + self.n_on_phantom > 0:
             raise InputError(
                 f"{self._name}: {self.n_phantom + self.n_on_phantom} of {self.n_components} causes would be phantoms; "
-                "at least one must be left for the content. Raise n_components or lower n_phantom."
+                "at least one must be left for the content. Raise the number of components or lower n_phantom."
             )
         if self.beta_prior is not None:
             self._check_beta_prior()
+        if hasattr(self.init, "predict_proba") and not hasattr(self.init, "components_"):
+            raise InputError(
+                f"{self._name}: init is a {type(self.init).__name__} that is not fitted. Fit it first; where estimators are "
+                "cloned (grid search, select) wrap it in sklearn.frozen.FrozenEstimator."
+            )
         if isinstance(self.init, str) and self.init != "random":
             raise InputError(
                 f"{self._name}: init must be 'random', probabilities, a (memberships, probabilities) pair, or a fitted "
@@ -229,6 +237,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
             active=active,
             constant=np.clip(constant, 0.0, 1.0),
             rate=(sums.ones + sums.weight - sums.observed) / max(sums.weight, 1e-300),
+            known=sums.observed / max(sums.weight, 1e-300),
             concentration=float(self.membership_concentration),
             n_pinned=int(self.n_phantom + self.n_on_phantom),
             n_pinned_on=int(self.n_on_phantom),
@@ -237,25 +246,6 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
             fold_tol=float(self.fold_tol),
             clip=float(clip),
         )
-
-    def _check_table(self, sums: Totals) -> None:
-        super()._check_table(sums)
-        fixed = int(((sums.ones == 0) | (sums.ones == sums.observed))[sums.observed > 0].sum())
-        if fixed:
-            warnings.warn(
-                f"{self._name}: {fixed} column{'s' * (fixed > 1)} with only one value; they say nothing about the causes "
-                "and are left out of the fit.",
-                TableWarning,
-                stacklevel=6,
-            )
-        varying = len(sums.ones) - fixed - len(self.unobserved_features_)
-        if self.n_components > max(1, min(sums.n_rows, varying)):
-            warnings.warn(
-                f"{self._name}: {self.n_components} causes for {sums.n_rows} rows and {varying} columns that vary; more "
-                "causes than that cannot be told apart. Use fewer components.",
-                TableWarning,
-                stacklevel=6,
-            )
 
     # Starts.
 
@@ -276,7 +266,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
     def _given_probs(self, model: AspectModel) -> Any:
         """Starting probabilities from the user, or None."""
         given = self.init
-        if isinstance(given, str):
+        if given is None or isinstance(given, str):
             return None
         if hasattr(given, "components_"):
             given = given.components_
@@ -317,8 +307,36 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
             raise InputError(f"{self._name}: the memberships in init must be 0 or more and sum to one in every row.")
         return shares
 
+    def _going_on(self, model: AspectModel, fresh: AspectParams) -> AspectParams:
+        """Exact zeros would never come back; columns that vary only now, and held causes, start anew."""
+        probs = np.where(model.active, np.clip(self._params.probs, FLOOR, 1.0 - FLOOR), model.constant)
+        if fresh is not self._params:
+            new = model.active & (np.ptp(self._params.probs, axis=0) < 1e-9)
+            probs = np.where(new, fresh.probs, probs)
+            free = model.n_components - model.n_pinned
+            probs[free:] = np.where(model.active, fresh.probs, probs)[free:]
+        return self._params._replace(probs=probs)
+
+    def _n_starts(self) -> int:
+        return 1 if isinstance(self.init, tuple) or hasattr(self.init, "predict_proba") else int(self.n_init)
+
+    def _start_digest(self) -> str:
+        if hasattr(self.init, "components_"):
+            return digest_of((self.init.components_, getattr(self.init, "weights_", None)))
+        return digest_of(tuple(map(np.asarray, self.init))) if isinstance(self.init, tuple) else ""
+
+    def _streaming(self, model: AspectModel) -> AspectModel:
+        """Columns that do not vary yet may do so later: all take part."""
+        return replace(model, active=np.ones(len(model.active), np.bool_), phantoms=())
+
+    def _check_going_on(self, n_columns: int, what: str) -> None:
+        super()._check_going_on(n_columns, what)
+        if what == "partial_fit" and self._model.n_pinned != self.n_phantom + self.n_on_phantom:
+            raise InputError(f"{self._name}: partial_fit cannot go on with another n_phantom. Make a new estimator.")
+
     def _fit_sweep(self, sweep: Any, X: Any = None) -> None:
-        if isinstance(self.init, tuple) and len(np.asarray(self.init[0])) != sweep.source.shape[0]:
+        warm = bool(self.warm_start) and getattr(self, "_params", None) is not None
+        if not warm and isinstance(self.init, tuple) and len(np.asarray(self.init[0])) != sweep.source.shape[0]:
             raise InputError(
                 f"{self._name}: init has memberships for {len(np.asarray(self.init[0]))} rows, the table has "
                 f"{sweep.source.shape[0]}."
@@ -336,7 +354,8 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         pinned = self._model.n_pinned - self._model.n_pinned_on
         for k in range(self.n_components - self._model.n_pinned, self.n_components):
             self.kinds_[k] = "phantom" if k < self.n_components - self._model.n_pinned + pinned else "on-phantom"
-        self.weights_ = numbers["share"]
+        varies = tally.on.sum() + tally.off.sum() > 0
+        self.weights_ = numbers["share"] if varies else tally.mass / tally.mass.sum()
         self.phantoms_ = [k for k, kind in enumerate(self.kinds_) if kind == "phantom"]
         self.dead_causes_ = [k for k, kind in enumerate(self.kinds_) if kind == "dead"]
         self.latent_sample_ = self._params.latent.values
@@ -356,8 +375,16 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         if self.dead_causes_:
             warnings.warn(
                 f"{self._name}: cause{'s' * (len(self.dead_causes_) > 1)} {', '.join(map(str, self.dead_causes_))} "
-                "explain nothing. Use fewer components or more starts.",
+                f"explain{'s' * (len(self.dead_causes_) == 1)} nothing. Use fewer components or more starts.",
                 EmptyComponentWarning,
+                stacklevel=6,
+            )
+        n_kinds = len(self._params.latent.keys)
+        if n_kinds < min(self.n_components, MOST_ROWS):
+            warnings.warn(
+                f"{self._name}: {self.n_components} causes for {n_kinds} distinct row{'s' * (n_kinds > 1)}. Use fewer "
+                "components.",
+                TableWarning,
                 stacklevel=6,
             )
         varying = self.components_[:, self._model.active]
@@ -377,7 +404,8 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         prior = self._model.objective(
             self._model.ready(self._params), _no_stats(self._model.n_components, self.n_features_in_)
         )
-        self.conditional_log_likelihood_ = self.objective_ - prior - self._membership_prior(sweep, result)
+        prior += self._membership_prior(sweep, result)
+        self.conditional_log_likelihood_ = self.objective_ - prior + _constant_part(model, sums)
         self.stability_ = _stability(self.components_, result.kept, result.best.number, model.active)
 
     def _membership_prior(self, sweep: Any, result: Any) -> float:
@@ -423,8 +451,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
 
     def inverse_transform(self, shares: Any) -> Any:
         """P(cell = 1) of rows with given memberships: ``shares @ components_``."""
-        check_is_fitted(self, "_params")
-        return np.asarray(shares, dtype=np.float64) @ self.components_
+        return self._row_unknowns(shares) @ self.components_
 
     def fold_in_scores(self, X: Any) -> Any:
         """Log-likelihood of every row at memberships fitted to it: not predictive, but what ``transform`` maximises.
@@ -438,6 +465,14 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
         (n_rows,) array
         """
         return self._per_row(X, _FoldInScores(self._model))
+
+    def _log_likelihood(self, X: Any) -> tuple[float, int]:
+        """Log-likelihood at the best memberships, which is what the parameters of the rows buy in BIC and AIC."""
+        scores = self.fold_in_scores(X)
+        return float(scores.sum()), len(scores)
+
+    def _training_log_likelihood(self, source: Any) -> float:
+        return float(self.conditional_log_likelihood_)
 
     def summary(self) -> str:
         """A few lines on the fit: value, starts, convergence, kinds of causes."""
@@ -485,6 +520,14 @@ def fold_in_scores(model: AspectModel, block: Block, ready: Any) -> Any:
     slope = np.where(model.active, 0.0, np.log(fixed) - np.log1p(-fixed))
     logs = logs + block.ones.dot(slope[:, None])[:, 0] + log_off.sum()
     return logs if block.unknown is None else logs - block.unknown.dot(log_off[:, None])[:, 0]
+
+
+def _constant_part(model: AspectModel, sums: Totals) -> float:
+    """Log-likelihood of the columns that were left out."""
+    left = ~model.active & (sums.observed > 0)
+    fixed = np.clip(model.constant[left], 1e-12, 1 - 1e-12)
+    ones = sums.ones[left]
+    return float(ones @ np.log(fixed) + (sums.observed[left] - ones) @ np.log1p(-fixed))
 
 
 def _no_stats(n_components: int, n_columns: int) -> AspectStats:

@@ -34,7 +34,7 @@ import numpy as np
 
 from ..data.block import ONE, UNKNOWN, ZERO, Block, Float, TileMarks, row_hashes
 from ..data.rng import content_uniforms
-from ..engine.latent import LatentSample, draw_rows, empirical_bayes, latent_sample
+from ..engine.latent import LatentSample, blank_rows, draw_rows, empirical_bayes, latent_sample
 from ..engine.protocols import Again, Model
 from .series import (
     Moments,
@@ -116,7 +116,8 @@ class AspectModel(Model):
     """The maths of Aspect Bernoulli.
 
     ``prior_on`` and ``prior_off`` (D,) are the pseudo-counts; ``active`` (D,) the columns that vary; ``constant`` (D,) the
-    probabilities of the others; ``rate`` (D,) the share of stored cells; the last ``n_pinned`` causes
+    probabilities of the others; ``rate`` (D,) the share of stored cells and ``known`` (D,) of
+    known ones; the last ``n_pinned`` causes
     are held where they are.  ``row_error`` is the error of a row's log-likelihood that polynomials may bring in.
     """
 
@@ -129,6 +130,7 @@ class AspectModel(Model):
     active: np.ndarray
     constant: Float
     rate: Float
+    known: Float
     concentration: float = 1.0
     n_pinned: int = 0  # of these
     n_pinned_on: int = 0  # are always on
@@ -198,6 +200,7 @@ class AspectModel(Model):
             log_prior = (self.concentration - 1) * float(row_weights @ np.log(shares).sum(axis=1))
         new_shares = shares.copy()
         renew_shares(new_shares, gains, self.concentration)
+        new_shares[blank_rows(block, self.active)] = 1.0 / self.n_components
         weight = float(row_weights.sum())
         return AspectStats(cold_on, cold_off, float(row_weights @ logs), log_prior, weight, sums), (new_shares, weights)
 
@@ -333,14 +336,14 @@ class AspectModel(Model):
         """Content causes by decreasing share of cells, then those that explain zeros; pinned causes last."""
         from .phantoms import kinds_of
 
-        rank = np.array([kind in ("phantom", "blank") for kind in kinds_of(tally)], dtype=int)
+        rank = np.array([kind in ("phantom", "blank", "on-phantom") for kind in kinds_of(tally)], dtype=int)
         rank[self.n_components - self.n_pinned :] = 2
         rank[self.n_components - self.n_pinned_on :] = 3
         return np.lexsort((-(tally.on + tally.off), rank))
 
     def absorb(self, before: AspectParams, params: AspectParams, block: Block, rows: Any) -> AspectParams:
         """Parameters of a stream with the memberships of a block remembered."""
-        latent = latent_sample(block, rows[0])
+        latent = latent_sample(block, rows[0], blank_rows(block, self.active))
         return params._replace(latent=latent if before.latent is None else before.latent.merge(latent))
 
     def kept(self, params: AspectParams) -> Float:
@@ -351,9 +354,10 @@ class AspectModel(Model):
         """The expected counts per unit of weight that these parameters stand for, spread over columns as the data."""
         assert params.tally is not None
         mass = params.tally.mass / params.tally.mass.sum()
-        on = (mass[:, None] * params.probs).T
-        rows = RowSums(mass, None, None)
-        return AspectStats(on, (mass[:, None] * (1.0 - params.probs)).T, 0.0, 0.0, 1.0, rows)
+        cells = self.known[:, None] * mass
+        return AspectStats(
+            cells * params.probs.T, cells * (1.0 - params.probs.T), 0.0, 0.0, 1.0, RowSums(mass, None, None)
+        )
 
     def to_vector(self, params: AspectParams) -> Float:
         """The probabilities themselves: the path of EM is straightest there (spec 12)."""
@@ -412,16 +416,9 @@ class AspectModel(Model):
             gaps,
         )
         shares = shares[:, : self.n_components]
-        blank = self._blank_rows(block)
+        blank = blank_rows(block, self.active)
         shares[blank], logs[blank], gaps[blank] = 1.0 / self.n_components, 0.0, 0.0
         return shares, logs, gaps + ready.split.error
-
-    def _blank_rows(self, block: Block) -> np.ndarray:
-        """Rows in which no column that varies is known."""
-        if block.unknown is None:
-            return np.full(block.n_rows, not self.active.any())
-        known = self.active.sum() - block.unknown.dot(self.active.astype(float)[:, None])[:, 0]
-        return known == 0
 
     def represent(self, block: Block, ready: Ready) -> Float:
         """Memberships (n, K): the best ones for the observed cells of the row."""
@@ -489,11 +486,14 @@ class AspectModel(Model):
             own[which] = self.folded(held, ready, floored(shares[rows[which]]))[0]
         return np.clip(np.einsum("mk,mk->m", own, on), ANSWER_EDGE, 1 - ANSWER_EDGE)
 
-    def loss_chances(self, own: Float, on: Float) -> LossChances:
-        """For cells with memberships ``own`` (m, K) and probabilities ``on`` (m, K), seen as zeros."""
+    def loss_chances(self, own: Float, on: Float, causes: Any = None) -> LossChances:
+        """For cells with memberships ``own`` (m, K) and probabilities ``on`` (m, K), seen as zeros.
+
+        ``causes`` stand for losses, by default the phantoms.  For ones and causes of false presences exchange on and off.
+        """
         own = floored(own)  # a row without the phantom still ranks its zeros, by what a little of it would explain
         phantom = np.zeros(self.n_components, np.bool_)
-        phantom[list(self.phantoms)] = True
+        phantom[list(self.phantoms if causes is None else causes)] = True
         off = np.maximum(1.0 - np.einsum("mk,mk->m", own, on), np.finfo(float).tiny)
         content = own[:, ~phantom].sum(axis=1)
         explained = np.einsum("mk,mk->m", own[:, phantom], 1.0 - on[:, phantom]) / off
@@ -543,8 +543,8 @@ class _Remember:
     def __call__(self, block: Block, rows: Any, ready: Ready) -> tuple[Any, None]:
         shares, weights = rows[0], block.row_weights()
         stats, _ = self.model.e_step(block, rows, ready)
-        pure = weights @ np.where(shares > 0.9, shares, 0.0)
-        return (stats, pure, latent_sample(block, shares)), None
+        pure = weights @ np.where(shares > 0.9, shares, 0.0)  # blank rows stand at 1/K
+        return (stats, pure, latent_sample(block, shares, blank_rows(block, self.model.active))), None
 
 
 def floored(shares: Float) -> Float:

@@ -173,10 +173,12 @@ class Reading(BaseEstimator):
         if self.phantoms_:
             return True
         blank = self._zero_causes()
-        instead = f"cause {blank[0]}, a profile of nearly empty rows, is used instead. " if blank else ""
+        instead = "zeros are ranked by P(cell = 1), and no loss is told."
+        if blank:
+            instead = f"cause {blank[0]}, a profile of nearly empty rows, is used instead."
         warnings.warn(
             f"{self._name}: {question} needs a phantom cause, and none was found (kinds: {', '.join(self.kinds_)}); "
-            f"{instead}Set n_phantom=1, or raise n_components; rows must differ in how much they lost.",
+            f"{instead} Set n_phantom=1, or raise n_components; rows must differ in how much they lost.",
             NoPhantomWarning,
             stacklevel=3,
         )
@@ -195,10 +197,9 @@ class Reading(BaseEstimator):
         -------
         (n, n_features, n_components) array
         """
-        parts = []
-        n_asked = len(np.unique(rows)) if rows is not None else None
+        parts, size = [], 0
         for numbers, block, (shares, _, _) in self._rows_of(X, rows):
-            size = (n_asked or len(numbers)) * self.n_features_in_ * self.n_components
+            size += len(numbers) * self.n_features_in_ * self.n_components
             self._enough_room(size, "cause_posterior")
             parts.append(self._posterior(block, shares))
         if not parts:
@@ -227,13 +228,13 @@ class Reading(BaseEstimator):
         mask : (n_rows, n_features) array of bool
             The cells.
         """
+        check_is_fitted(self, "_params")
         mask = np.asarray(mask, dtype=bool)
         total = np.zeros(self.n_components)
-        shape = None
+        shape = self._open(X, reset=False).shape
+        if mask.shape != shape:
+            raise InputError(f"{self._name}: mask must be of the shape of the table, {shape}; got {mask.shape}.")
         for numbers, block, (shares, _, _) in self._rows_of(X, None):
-            if mask.ndim != 2 or mask.shape[1] != block.n_columns or mask.shape[0] <= numbers[-1]:
-                shape = (int(numbers[-1]) + 1, block.n_columns)
-                raise InputError(f"{self._name}: mask must be of the shape of the table, {shape} or more rows.")
             rows, columns = np.nonzero(mask[numbers])
             codes, on = block.at(rows, columns), self.components_.T[columns]
             cell = np.where((codes == ONE)[:, None], on, np.where((codes == UNKNOWN)[:, None], 1.0, 1.0 - on))
@@ -259,7 +260,8 @@ class Reading(BaseEstimator):
         -------
         Zeros
         """
-        if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
+        number = isinstance(threshold, (int, float, np.number)) and not isinstance(threshold, bool)
+        if not number or not 0 <= threshold <= 1:
             raise InputError(f"{self._name}: threshold must lie between 0 and 1; got {threshold!r}.")
         self._need_phantom("missing_vs_off")
         parts = []
@@ -275,6 +277,44 @@ class Reading(BaseEstimator):
         row, column, phantom, content, lost = (np.concatenate(part) for part in zip(*parts))
         label = np.where(lost >= threshold, "missing", "off")
         return Zeros(row, column, getattr(self, "feature_names_in_", None), phantom, content, lost, label)
+
+    def suspicious(self, X: Any, rows: Any = None, top: int = 20) -> list[dict[str, Any]]:
+        """The cells most probably wrong: zeros that were ones and were lost, ones that should not be there.
+
+        A one is suspicious if an on-phantom produced it and the content of the row would have it off; that needs an
+        on-phantom (found, or held by ``n_on_phantom``), as zeros need a phantom.
+
+        Parameters
+        ----------
+        X : table
+        rows : array of int, optional
+            Row numbers; by default all.
+        top : int
+            Cells to list.
+
+        Returns
+        -------
+        list of dict
+            With row, feature, value and wrong (the probability that the value is wrong), the worst first.
+        """
+        check_is_fitted(self, "_params")
+        on_phantoms = [k for k, kind in enumerate(self.kinds_) if kind == "on-phantom"]
+        names = getattr(self, "feature_names_in_", None)
+        found: list[tuple[float, int, int, int]] = []
+        for numbers, block, (shares, _, _) in self._rows_of(X, rows):
+            codes = block.codes()
+            for value, causes in ((ZERO, self._zero_causes()), (ONE, on_phantoms)):
+                where, columns = np.nonzero(codes == value)
+                if causes and len(where):
+                    on = self.components_.T[columns]
+                    chances = self._model.loss_chances(shares[where], on if value == ZERO else 1.0 - on, causes)
+                    worst = np.argsort(-chances.lost, kind="stable")[:top]
+                    found += [(float(chances.lost[i]), int(numbers[where[i]]), int(columns[i]), value) for i in worst]
+        found.sort(key=lambda cell: (-cell[0], cell[1], cell[2]))
+        return [
+            {"row": row, "feature": column if names is None else str(names[column]), "value": value, "wrong": wrong}
+            for wrong, row, column, value in found[:top]
+        ]
 
     def expand(self, X: Any, rows: Any = None, top: int = 10, by: str | None = None) -> list[dict[str, Any]]:
         """Features that a row does not have but probably would have, had nothing been lost (Table 2 of the paper).
@@ -300,8 +340,9 @@ class Reading(BaseEstimator):
         fields = ("phantom", "content", "lost", "probability")
         if by is not None and by not in fields:
             raise InputError(f"{self._name}: by must be one of {', '.join(fields)}; got {by!r}.")
-        if not self._need_phantom("expand") and by in (None, "phantom", "lost"):
-            by = "probability"
+        told = self._need_phantom("expand")
+        if not told:
+            by = "content" if by == "content" else "probability"
         by = by or "phantom"
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         names = [name if isinstance(name, str) else int(name) for name in names]
@@ -312,6 +353,9 @@ class Reading(BaseEstimator):
                 codes = block.take(part).codes()
                 for i, n in enumerate(numbers[part]):
                     out += self._expanded_row(int(n), codes[i], shares[part[i]], names, int(top), by)
+        if not told:
+            for record in out:
+                record["note"] = "; ".join(filter(None, (record["note"], f"no phantom: ranked by {by}")))
         return out
 
     def _expanded_row(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from .asking import Asking
 from .callbacks import CallbackSupportMixin
@@ -26,6 +27,22 @@ class LatentBitsEstimator(
     """
 
     record_types: ClassVar[dict[str, type]] = {}
+
+    def transform(self, X: Any) -> Any:
+        """Represent every row by the components.
+
+        Defined here, not with the other answers, because scikit-learn wraps it for ``set_output`` in this class only.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows, n_components) array
+        """
+        check_is_fitted(self, "_params")
+        return self._per_row(X, self._model.represent)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -34,20 +34,6 @@ class Asking(BaseEstimator):
         sweep, ready = self._asked(X)
         return np.concatenate(sweep.collect(question, ready))
 
-    def transform(self, X: Any) -> Any:
-        """Represent every row by the components.
-
-        Parameters
-        ----------
-        X : table
-
-        Returns
-        -------
-        (n_rows, n_components) array
-        """
-        check_is_fitted(self, "_params")
-        return self._per_row(X, self._model.represent)
-
     def score_samples(self, X: Any) -> Any:
         """Log-likelihood of every row in nats (``score_kind_`` says whether it is exact).
 
@@ -236,8 +222,26 @@ class Asking(BaseEstimator):
         scores = self.score_samples(X)
         return float(scores.sum()), len(scores)
 
+    def _training_log_likelihood(self, source: Any) -> float:
+        """Log-likelihood of the training table for criteria."""
+        return float(self.score(source) * self.weight_seen_)
+
+    def _row_unknowns(self, values: Any) -> Any:
+        """Row unknowns given by the user, as a matrix."""
+        check_is_fitted(self, "_params")
+        values = np.asarray(values, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != self.n_components:
+            raise InputError(
+                f"{self._name}: one row of {self.n_components} numbers per row is needed; got shape {values.shape}."
+            )
+        return values
+
     def bic(self, X: Any) -> float:
-        """Bayesian information criterion, smaller is better: -2 log L + p log n."""
+        """Bayesian information criterion, smaller is better: -2 log L + p log n.
+
+        p is ``n_free_``.  In families whose rows have parameters of their own (``criterion`` is "cells") p grows with
+        the number of rows, and neither BIC nor AIC has a theory: choose by hidden cells.
+        """
         value, n = self._log_likelihood(X)
         return -2 * value + self.n_free_ * np.log(n)
 

@@ -35,12 +35,16 @@ from .callbacks import SklearnCallbacks, callback_management_context
 from .common import digest_of, seed_of
 from .passes import StartRows, TableSums
 
+# Attributes that tell of a fit as a whole; they go when more rows are taken in.
+TOLD_OF_A_FIT = ("objective_", "restarts_", "n_reached_", "conditional_log_likelihood_", "stability_")
+
 
 class Fitting(BaseEstimator):
     """The half of the shell that fits."""
 
     n_features_in_: int
     score_kind = "exact"  # or "lower bound", "estimate"
+    needs_variation = False  # whether constant columns are left out of the fit
     work = 1  # per cell, relative to a mixture: blocks are cut smaller accordingly
     streams = True  # whether rows can be taken in block by block
     criterion = "bic"  # by which the number of components is chosen if nothing else is asked for
@@ -52,6 +56,22 @@ class Fitting(BaseEstimator):
     def _start(self, model: Any, sweep: Any, seed: int, restart: int) -> Any:
         """Starting parameters of a restart."""
         raise NotImplementedError
+
+    def _going_on(self, model: Any, fresh: Any) -> Any:
+        """Parameters from which a warm start goes on; ``fresh`` are those of a new start."""
+        return self._params
+
+    def _n_starts(self) -> int:
+        """How many starts there are; one that is given whole need not be repeated."""
+        return int(self.n_init)
+
+    def _start_digest(self) -> str:
+        """What a checkpoint must agree in beside the options that can be written down."""
+        return ""
+
+    def _streaming(self, model: Any) -> Any:
+        """The model for rows that come one after the other."""
+        return model
 
     def _start_rows(self, model: Any, sweep: Any, params: Any, seed: int, restart: int, X: Any) -> list[Any]:
         """Row state at the start, where the blocks are."""
@@ -118,8 +138,8 @@ class Fitting(BaseEstimator):
         if not reset and n_columns != self.n_features_in_:
             transposed = source.shape[0] == self.n_features_in_
             raise InputError(
-                f"X has {n_columns} features, but {self._name} is expecting {self.n_features_in_} features as input. "
-                + ("Did you pass the transpose? Rows are samples, columns are features." if transposed else "")
+                f"X has {n_columns} features, but {self._name} is expecting {self.n_features_in_} features as input."
+                + (" Did you pass the transpose? Rows are samples, columns are features." if transposed else "")
             )
         if hasattr(X, "columns") and type(X).__module__.partition(".")[0] in ("pandas", "polars"):
             validate_data(self, X, reset=reset, skip_check_array=True)
@@ -174,7 +194,8 @@ class Fitting(BaseEstimator):
             self._check_going_on(len(sums.ones), "warm_start")
 
         def start(restart: int) -> Point:
-            params = self._params if warm else self._start(model, sweep, seed, restart)
+            params = self._start(model, sweep, seed, restart)
+            params = self._going_on(model, params) if warm else params
             return Point(params, self._start_rows(model, sweep, params, seed, restart, X))
 
         options = EMOptions(
@@ -184,7 +205,7 @@ class Fitting(BaseEstimator):
             accelerate=self.accelerate,
             strict=os.environ.get("LATENTBITS_STRICT", "") == "1",
         )
-        n_init = 1 if warm else self.n_init
+        n_init = 1 if warm else self._n_starts()
         result = fit_restarts(
             model,
             sweep,
@@ -223,11 +244,11 @@ class Fitting(BaseEstimator):
         self.converged_ = result.best.converged
         self.objective_ = result.best.objective if objective is None else objective
         self.history_ = [restart.history for restart in result.restarts]
-        self.restarts_ = [_restart_row(restart, result) for restart in result.restarts]
+        self.restarts_ = [_restart_row(restart, result, self.objective_) for restart in result.restarts]
         self.n_reached_ = result.n_reached
         self.score_kind_ = self.score_kind
         self.marginals_ = sums.marginals
-        self.weight_seen_ = sums.weight
+        self.weight_seen_, self._sums = sums.weight, sums
         self._adopt()
         self._tell(result)
 
@@ -278,6 +299,8 @@ class Fitting(BaseEstimator):
                 TableWarning,
                 stacklevel=5,
             )
+        if self.needs_variation:
+            self._warn_of_variation(sums)
         unknown = np.flatnonzero(sums.observed == 0)
         self.unobserved_features_ = unknown
         if len(unknown):
@@ -291,9 +314,28 @@ class Fitting(BaseEstimator):
         if sums.n_blank_rows:
             warnings.warn(
                 f"{self._name}: {sums.n_blank_rows} row{'s' * (sums.n_blank_rows > 1)} without any known cell; they say "
-                "nothing about the components and are answered from the overall shares.",
+                "nothing about the components and are answered as if nothing were known of them.",
                 TableWarning,
                 stacklevel=5,
+            )
+
+    def _warn_of_variation(self, sums: Totals) -> None:
+        """Tell of columns with one value only, and of too many components."""
+        fixed = int(((sums.ones == 0) | (sums.ones == sums.observed))[sums.observed > 0].sum())
+        if fixed:
+            warnings.warn(
+                f"{self._name}: {fixed} column{'s' * (fixed > 1)} with only one value; they say nothing about the "
+                "components and are left out of the fit.",
+                TableWarning,
+                stacklevel=6,
+            )
+        varying = int((sums.observed > 0).sum()) - fixed
+        if self.n_components > max(1, min(sums.n_rows, varying)):
+            warnings.warn(
+                f"{self._name}: {self.n_components} components for {sums.n_rows} rows and {varying} columns that vary; "
+                "more than that cannot be told apart. Use fewer components.",
+                TableWarning,
+                stacklevel=6,
             )
 
     def _listeners(self, n_init: int, X: Any) -> events.Listener:
@@ -323,7 +365,7 @@ class Fitting(BaseEstimator):
             "options": json.loads(json.dumps(options)),
             "seed": seed,
             "table": f"{sums.n_rows} x {len(sums.ones)}, {digest % 2**64:016x}",
-            "going on from": digest_of(self._params) if warm else "",
+            "going on from": digest_of(self._params) if warm else self._start_digest(),
         }
         every = float(os.environ.get("LATENTBITS_CHECKPOINT_SECONDS", "10"))
         return Bookmark(self.checkpoint, identity, every)
@@ -364,6 +406,7 @@ class Fitting(BaseEstimator):
             self.weight_seen_ += sums.weight
             assert self._online_sums is not None
             self.marginals_ = self._online_sums.marginals
+            self.unobserved_features_ = np.flatnonzero(self._online_sums.observed == 0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyComponentWarning)  # a stream may fill them yet
             warnings.simplefilter("ignore", DuplicateComponentWarning)
@@ -376,7 +419,7 @@ class Fitting(BaseEstimator):
             raise InputError(
                 f"{self._name}: the first rows of the stream have no known cell of positive weight; start with others."
             )
-        self._model = self._build(sums)
+        self._model = self._streaming(self._build(sums))
         self._params = self._start(self._model, sweep, seed_of(self.random_state), 0)
         self._online, self._online_sums = None, sums
         self.n_iter_, self.weight_seen_ = 0, 0.0
@@ -386,22 +429,25 @@ class Fitting(BaseEstimator):
         """Count the next rows in; after a fit its parameters stand for the rows that it saw."""
         if self._online_sums is None:
             seen = self.weight_seen_
-            self._online_sums = Totals(seen, self.marginals_ * seen, np.full(len(sums.ones), seen), 0, 0, 0, 0)
+            guess = Totals(seen, self.marginals_ * seen, np.full(len(sums.ones), seen), 0, 0, 0, 0)
+            self._online_sums = getattr(self, "_sums", None) or guess  # older files do not hold the sums
             blocks = max(1, round(seen / max(sums.weight, 1e-12)))
             self._online = Online(self._model.as_stats(self._params), seen, blocks)
-            for told in ("objective_", "restarts_", "n_reached_"):  # of the fit, no longer of these parameters
+            for told in TOLD_OF_A_FIT:  # of the fit, no longer of these parameters
                 self.__dict__.pop(told, None)
             self.converged_ = False
         self._online_sums = add(self._online_sums, sums)
-        self._model = self._build(self._online_sums)
+        self._model = self._streaming(self._build(self._online_sums))
+        self._params = self._going_on(self._model, self._params)
 
 
-def _restart_row(restart: Restart, result: Result) -> dict[str, Any]:
-    """A start as a row of the restarts table."""
+def _restart_row(restart: Restart, result: Result, objective: float) -> dict[str, Any]:
+    """A start as a row of the restarts table; ``objective`` is the last word on the best one."""
+    value = objective if restart.number == result.best.number else restart.objective
     return {
         "start": restart.number,
-        "objective": restart.objective,
-        "below_best": result.best.objective - restart.objective,
+        "objective": value,
+        "below_best": objective - value,
         "n_iter": restart.n_iter,
         "converged": restart.converged,
         "jumps_rejected": restart.n_rejected,

@@ -19,9 +19,22 @@ from .output import check_target, matrix_rows, show_components, write_rows
 
 FAMILIES = {"mixture": "BernoulliMixture", "aspect": "AspectBernoulli", "logistic": "LogisticPCA"}
 
+# Estimator options that the command line has options of its own for.
+OWN_OPTIONS = {
+    "n_components": "-k",
+    "n_init": "--starts",
+    "max_iter": "--max-iter",
+    "tol": "--tol",
+    "smoothing": "--smoothing",
+    "random_state": "--seed",
+    "n_jobs": "--jobs",
+    "binarize": "--binarize",
+    "time_limit": "--time-limit",
+}
+
 FamilyName = Annotated[str, typer.Option("--model", "-m", help=f"Family: {', '.join(FAMILIES)}.")]
 Components = Annotated[int, typer.Option("--components", "-k", help="Number of components.")]
-Starts = Annotated[int, typer.Option("--starts", help="Random starts.")]
+Starts = Annotated[int | None, typer.Option("--starts", help="Random starts; default: the family's.")]
 Smoothing = Annotated[
     float | None, typer.Option("--smoothing", help="Pull toward column marginals, in rows; default: the family's.")
 ]
@@ -38,7 +51,11 @@ def _estimator(family: str, settings: list[str] | None = None, **options: Any) -
         raise InputError(f"there is no model {family!r}; there are: {', '.join(FAMILIES)}.")
     cls = getattr(latentbits, FAMILIES[family])
     options = {name: value for name, value in options.items() if value is not None}
-    options.update(_setting(text) for text in settings or ())
+    further = dict(_setting(text) for text in settings or ())
+    twice = [name for name in further if name in OWN_OPTIONS]
+    if twice:
+        raise InputError(f"--set {twice[0]}=...: use {OWN_OPTIONS[twice[0]]} for it.")
+    options.update(further)
     known = cls().get_params(deep=False)
     odd = [name for name in options if name not in known]
     if odd:
@@ -101,9 +118,11 @@ def fit(
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Model file; default: TABLE's name + .latentbits")
     ] = None,
-    n_init: Starts = 5,
+    n_init: Starts = None,
     max_iter: Annotated[int, typer.Option("--max-iter", help="Passes per start.")] = 1000,
-    tol: Annotated[float, typer.Option("--tol", help="Settled below this gain, nats per cell.")] = 1e-7,
+    tol: Annotated[
+        float | None, typer.Option("--tol", help="Settled below this gain, nats per cell; default: the family's.")
+    ] = None,
     smoothing: Smoothing = None,
     setting: Setting = None,
     time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds.")] = None,
@@ -188,7 +207,16 @@ def transform(
     opened = table.open(estimator.binarize)
     with _told():
         values = estimator.transform(opened.reader)
+    _tell_kinds(estimator)
     write_rows(*matrix_rows(values, list(estimator.get_feature_names_out()), opened), out)
+
+
+def _tell_kinds(estimator: Any) -> None:
+    """Say on standard error which components are not content."""
+    names = estimator.get_feature_names_out()
+    for name, kind in zip(names, getattr(estimator, "kinds_", ())):
+        if kind != "content":
+            print(f"{name}: {kind}", file=sys.stderr)
 
 
 @reads_table
@@ -289,7 +317,7 @@ def select(
         str | None, typer.Option("--criterion", "-c", help="bic, aic, cells or rows; default: the family's.")
     ] = None,
     folds: Annotated[int, typer.Option("--folds", help="Draws of held-out cells or rows.")] = 3,
-    n_init: Starts = 5,
+    n_init: Starts = None,
     smoothing: Smoothing = None,
     setting: Setting = None,
     out: Out = None,
@@ -318,6 +346,10 @@ def select(
     if save is not None:
         chosen.estimator_.save(save)
     write_rows(chosen.table, list(chosen.table[0]), out)
+    if chosen.best_ == 1 and largest > 1:
+        print(
+            "nothing beats independent columns; stronger --smoothing or --criterion rows may show more", file=sys.stderr
+        )
     simple = "" if chosen.simplest_ == chosen.best_ else f"; within one standard error: {chosen.simplest_}"
     print(f"best number of components by {chosen.criterion}: {chosen.best_}{simple}", file=sys.stderr)
 
@@ -353,26 +385,35 @@ def sample(
 @reads_table
 def expand(
     table: TableFile,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="A fitted Aspect Bernoulli model; without it one is fitted.")
+    fitted: Annotated[
+        str | None, typer.Option("--fitted", help="A model file of Aspect Bernoulli; without it one is fitted.")
     ] = None,
-    n_components: Annotated[int, typer.Option("--components", "-k", help="Causes to fit, the phantom included.")] = 5,
+    n_components: Annotated[
+        int | None, typer.Option("--components", "-k", help="Causes to fit, the phantom included; default 5.")
+    ] = None,
     row: Annotated[list[str] | None, typer.Option("--row", help="Row by name or number. May be repeated.")] = None,
     top: Annotated[int, typer.Option("--top", help="Features per row.")] = 10,
     by: Annotated[str | None, typer.Option("--by", help="Rank by phantom, content, lost or probability.")] = None,
-    n_init: Starts = 5,
+    n_init: Starts = None,
     out: Out = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
 ) -> None:
-    """Say which features each row of TABLE probably lost: absent, but to be expected beside those it has."""
+    """List for each row of TABLE the absent features that its causes would put there; `lost` is how probably it lost them."""
     check_target(out)
+    if by is not None and by not in ("phantom", "content", "lost", "probability"):
+        raise InputError(f"--by must be phantom, content, lost or probability; got {by!r}.")
+    if top < 1:
+        raise InputError(f"--top must be 1 or more; got {top}.")
+    if fitted is not None and n_components is not None:
+        raise InputError("--components is for fitting; leave it out with --fitted.")
     opened = table.open()
+    numbers = None if row is None else [_row_number(name, opened) for name in row]
     with _told():
-        if model is None:
+        if fitted is None:
             estimator = _estimator(
                 "aspect",
-                n_components=n_components,
+                n_components=5 if n_components is None else n_components,
                 n_phantom=1,
                 n_init=n_init,
                 random_state=seed,
@@ -380,11 +421,10 @@ def expand(
                 callbacks=_listeners(),
             ).fit(opened.reader)
         else:
-            estimator = _loaded(model)
+            estimator = _loaded(fitted)
             if not hasattr(estimator, "expand"):
-                raise InputError(f"{model} holds a {type(estimator).__name__}; expand needs an AspectBernoulli.")
+                raise InputError(f"{fitted} holds a {type(estimator).__name__}; expand needs an AspectBernoulli.")
             opened = table.open(estimator.binarize)
-        numbers = None if row is None else [_row_number(name, opened) for name in row]
         rows = estimator.expand(opened.reader, numbers, top, by)
     names = _row_names(opened, opened.shape[0])
     for record in rows:
@@ -394,13 +434,17 @@ def expand(
 
 
 def _row_number(name: str, table: Any) -> int:
-    """Number of the row called so; rows that have names are called by them."""
-    if table.ids is not None:
-        if table.ids.count(name) > 1:
-            raise InputError(f"{table.ids.count(name)} rows are called {name!r}.")
-        i = table.ids.index(name) if name in table.ids else -1
-    else:
-        i = int(name) if name.isdecimal() else -1
+    """Number of the row called so; rows that have names are called by them, or by number if no name is a number."""
+    ids = table.ids
+    if ids is not None and name in ids:
+        if ids.count(name) > 1:
+            raise InputError(f"{ids.count(name)} rows are called {name!r}.")
+        return int(ids.index(name))
+    by_number = ids is None or not any(text.isdecimal() for text in ids)
+    i = int(name) if by_number and name.isdecimal() else -1
     if not 0 <= i < table.shape[0]:
-        raise InputError(f"there is no row {name!r}.")
+        known = f"rows are numbered 0 to {table.shape[0] - 1}; name their column with --id to call them by name"
+        if ids is not None:
+            known = f"rows are called {', '.join(ids[:3])}, ..."
+        raise InputError(f"there is no row {name!r}; {known}.")
     return i

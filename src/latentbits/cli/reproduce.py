@@ -34,7 +34,9 @@ def reproduce(
     """Run an experiment of a paper: numbers, a figure and a verdict for every claim."""
     experiments = _papers().EXPERIMENTS
     if experiment is None:
-        print("\n".join(experiments))
+        for name, place in experiments.items():
+            module, function = place.split(":")
+            print(f"{name:22s} {getattr(importlib.import_module(module), function).__doc__}")
         return
     if experiment not in experiments:
         raise InputError(f"there is no experiment {experiment!r}; there are: {', '.join(experiments)}.")

@@ -70,6 +70,7 @@ class State(NamedTuple):
     n_rescues: int = 0
     n_rejected: int = 0
     stage: int = 0  # how often the model was exchanged for a finer one
+    quiet: int = 0  # small gains in a row
 
 
 class Step(NamedTuple):
@@ -99,7 +100,7 @@ def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator
 
 def _begin_stage(step: Step) -> Step:
     """Go on from a settled step with a finer model: values of the two are not to be compared."""
-    state = step.state._replace(objective=-np.inf, fallback=None, trail=(), stage=step.state.stage + 1)
+    state = step.state._replace(objective=-np.inf, fallback=None, trail=(), stage=step.state.stage + 1, quiet=0)
     return step._replace(settled=False, state=state)
 
 
@@ -126,7 +127,9 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
     updated = Point(model.m_step(point.params, stats, again), rows)
     plain = state.fallback is None
     measure = model.stop(point.params, updated.params)
-    settled = measure <= options.tol if measure is not None else plain and 0 <= gain <= options.tol * options.scale
+    small = (plain or model.patience > 1) and 0 <= gain <= options.tol * options.scale
+    quiet = state.quiet + 1 if small else 0
+    settled = measure <= options.tol if measure is not None else quiet >= model.patience
     settled = bool(settled) and state.iteration > 0
     after = state._replace(
         point=updated,
@@ -135,6 +138,7 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
         objective=objective,
         fallback=None,
         trail=(*state.trail, point) if plain else (),
+        quiet=quiet,
     )
 
     # 3. Bold moves, to be judged by the next pass.

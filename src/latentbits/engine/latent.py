@@ -39,9 +39,23 @@ class LatentSample(NamedTuple):
         return LatentSample(keys[:MOST_ROWS], weights[:MOST_ROWS], values[:MOST_ROWS])
 
 
-def latent_sample(block: Block, values: Float) -> LatentSample:
-    """The sample of one block with row unknowns ``values`` (n, K); rows of weight zero do not count."""
+def blank_rows(block: Block, active: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Rows (n,) in which none of the active columns is known: they say nothing of their unknowns.
+
+    Without active columns all rows are alike, and none is called blank.
+    """
+    if block.unknown is None or not active.any():
+        return np.zeros(block.n_rows, np.bool_)
+    hidden = block.unknown.dot(active.astype(np.float64)[:, None])[:, 0]
+    blank: NDArray[np.bool_] = hidden == active.sum()
+    return blank
+
+
+def latent_sample(block: Block, values: Float, blank: NDArray[np.bool_] | None = None) -> LatentSample:
+    """The sample of one block with row unknowns ``values`` (n, K); blank rows and those of weight zero do not count."""
     weights = block.row_weights()
+    if blank is not None:
+        weights = np.where(blank, 0.0, weights)
     keys = row_hashes(block) * SPREAD
     counted = np.flatnonzero(weights > 0)
     empty = LatentSample(np.empty(0, np.uint64), np.empty(0), np.empty((0, values.shape[1])))

@@ -56,6 +56,7 @@ class Model:
     monotone: bool = True  # the objective never falls
     params_type: Any = None  # the NamedTuple of the parameters
     has_rows: bool = False  # every row has unknowns of its own, kept from pass to pass
+    patience: int = 1  # small gains in a row that end a fit; above 1 those of accepted bold moves count too
     slack: float = 0.0  # how far the objective may be off, for families that approximate it on the way
 
     def start_rows(self, block: Block, params: Params, seed: int, restart: int) -> Any:

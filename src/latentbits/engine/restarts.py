@@ -194,7 +194,7 @@ def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
         points["fallback"] = state.fallback and _plain(state.fallback, sweep)
         for i, point in enumerate(state.trail):
             points[f"trail{i}"] = _plain(point, sweep)
-        scalars = [state.iteration, state.objective, state.n_rescues, state.n_rejected, state.stage]
+        scalars = [state.iteration, state.objective, state.n_rescues, state.n_rejected, state.stage, state.quiet]
     arrays: dict[str, Any] = {f"kept{i}": value for i, value in enumerate(run.kept) if value is not None}
     for name, value in points.items():
         arrays.update(flatten(value, name))

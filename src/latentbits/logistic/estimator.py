@@ -76,6 +76,7 @@ class LogisticPCA(LatentBitsEstimator):
     record_types: ClassVar = {kind.__name__: kind for kind in (LogisticModel, LogisticParams, LatentSample, Totals)}
     score_kind = "estimate"
     work = 16
+    needs_variation = True
     criterion = "cells"  # every row brings parameters of its own, for which BIC and AIC have no theory
     streams = False
 
@@ -124,6 +125,8 @@ class LogisticPCA(LatentBitsEstimator):
         super()._check_options()
         self._number("ridge", 0.0)
         self._number("score_clip", 0.0)
+        if self.score_clip >= 0.5:
+            raise InputError(f"{self._name}: score_clip must be below 0.5; got {self.score_clip!r}.")
         if self.ridge == 0:
             raise InputError(f"{self._name}: ridge must be above 0; without it the log odds grow without bound.")
         if self.solver not in ("lbfgs", "mm"):
@@ -151,7 +154,7 @@ class LogisticPCA(LatentBitsEstimator):
         self.latent_sample_ = self._params.latent.values
 
     def fold_in_scores(self, X: Any) -> Any:
-        """Log-likelihood of every row, over the columns that vary, at scores fitted to it: not predictive.
+        """Log-likelihood of every row at scores fitted to it: not predictive, but what ``transform`` maximises.
 
         Parameters
         ----------
@@ -163,10 +166,21 @@ class LogisticPCA(LatentBitsEstimator):
         """
         return self._per_row(X, _FoldInScores(self._model))
 
+    def _log_likelihood(self, X: Any) -> tuple[float, int]:
+        """Log-likelihood at the best scores, which is what the parameters of the rows buy in BIC and AIC."""
+        values = self.fold_in_scores(X)
+        return float(values.sum()), len(values)
+
+    def _training_log_likelihood(self, source: Any) -> float:
+        sizes = float((self.components_**2).sum())
+        sizes += float(self._params.latent.weights @ (self._params.latent.values**2).sum(axis=1)) * (
+            self.weight_seen_ / self._params.latent.weights.sum()
+        )
+        return self.objective_ + 0.5 * self.ridge * sizes
+
     def inverse_transform(self, scores: Any) -> Any:
         """P(cell = 1) of rows with given scores."""
-        check_is_fitted(self, "_params")
-        odds = np.asarray(scores, dtype=np.float64) @ self.components_ + self.offset_
+        odds = self._row_unknowns(scores) @ self.components_ + self.offset_
         return 0.5 * (1.0 + np.tanh(0.5 * odds))
 
     def components_table(self, top: int = 10) -> list[dict[str, Any]]:
@@ -208,4 +222,4 @@ class _FoldInScores:
         self.model = model
 
     def __call__(self, block: Any, ready: Any) -> Any:
-        return self.model._scores(block, ready)[1]
+        return self.model.fold_in(block, ready)

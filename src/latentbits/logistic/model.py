@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.block import ONE, UNKNOWN, Block, Codes, Float
-from ..engine.latent import LatentSample, draw_rows, empirical_bayes, latent_sample
+from ..engine.latent import LatentSample, blank_rows, draw_rows, empirical_bayes, latent_sample
 from ..engine.protocols import Again, Model
 
 # Pairs of steps and gradient changes that L-BFGS remembers.
@@ -90,6 +90,7 @@ class LogisticModel(Model):
 
     params_type = LogisticParams
     has_rows = True
+    patience = 3  # quasi-Newton steps gain unevenly
 
     n_components: int
     active: np.ndarray
@@ -237,7 +238,7 @@ class LogisticModel(Model):
     def conclude(self, point: Any, sweep: Any) -> tuple[LogisticParams, float]:
         """Principal axes, signs, and the remembered scores."""
         params = LogisticParams(point.params.loadings, point.params.offset)
-        gram, _ = sweep.map(_Gram(), point.rows, keep_rows=False)
+        gram, _ = sweep.map(_Gram(self), point.rows, self.ready(params), keep_rows=False)
         params = self._principal(params, gram)
         ready = self.ready(params)
         (stats, latent), _ = sweep.map(_Remember(self), point.rows, ready, keep_rows=False)
@@ -274,6 +275,17 @@ class LogisticModel(Model):
         for part, best, _, values in self.fitted(block, ready, np.zeros(scores.shape)):
             scores[part], logs[part] = best, values
         return scores, logs
+
+    def blank_rows(self, block: Block) -> np.ndarray:
+        """Rows in which no column that varies is known."""
+        return blank_rows(block, self.active)
+
+    def fold_in(self, block: Block, ready: Ready) -> Float:
+        """Log-likelihood (n,) of rows at their best scores, constant columns included."""
+        fixed = np.where(self.active, 0.0, ready.offset)
+        log_off = np.where(self.active, 0.0, -np.logaddexp(0.0, fixed))
+        logs = self._scores(block, ready)[1] + block.ones.dot(fixed[:, None])[:, 0] + log_off.sum()
+        return logs if block.unknown is None else logs - block.unknown.dot(log_off[:, None])[:, 0]
 
     def odds(self, scores: Float, ready: Ready) -> Float:
         """Log odds (n, D)."""
@@ -336,15 +348,19 @@ class LogisticModel(Model):
 
     def n_free(self, params: LogisticParams) -> int:
         """Free parameters: scores of every row, loadings and offset, less the K² directions that change nothing."""
-        k, d = self.n_components, int(self.active.sum())
-        return max(1, round(self.total_weight) * k + d * (k + self.with_offset) - k * k)
+        d, n = int(self.active.sum()), round(self.total_weight)
+        k = min(self.n_components, d, n)  # the rank that log odds of this size can have
+        return max(1, n * k + d * (k + self.with_offset) - k * k)
 
 
 class _Gram:
-    """Sums of products of (scores, 1)."""
+    """Sums of products of (scores, 1), the scores at their best."""
 
-    def __call__(self, block: Block, rows: Float) -> tuple[Float, None]:
-        long = np.column_stack((rows, np.ones(len(rows))))
+    def __init__(self, model: LogisticModel) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, rows: Float, ready: Ready) -> tuple[Float, None]:
+        long = np.column_stack((self.model.represent(block, ready), np.ones(block.n_rows)))
         return (long * block.row_weights()[:, None]).T @ long, None
 
 
@@ -359,7 +375,7 @@ class _Remember:
         weights = block.row_weights()
         size = float(weights @ (scores**2).sum(axis=1))
         stats = LogisticStats(float(weights @ logs), size, float(weights.sum()), None, None, None)
-        return (stats, latent_sample(block, scores)), None
+        return (stats, latent_sample(block, scores, self.model.blank_rows(block))), None
 
 
 def _padded(matrix: Any) -> Float:

@@ -159,6 +159,9 @@ class BernoulliMixture(LatentBitsEstimator):
             return spread_start(model, sweep, seed, restart)
         return random_start(model, seed, restart)
 
+    def _n_starts(self) -> int:
+        return int(self.n_init) if isinstance(self.init, str) else 1
+
     def _given_start(self, model: MixtureModel) -> MixtureParams:
         """Starting profiles from the user."""
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,16 @@ def _grid(n_rows: int, n_columns: int) -> Any:
     return figure.subplots(n_rows, n_columns, squeeze=False)
 
 
-def _check_image(estimator: Any, image: tuple[int, int]) -> None:
+def _needs(estimator: Any, method: str, picture: str) -> None:
+    """Refuse estimators that cannot answer."""
+    if not hasattr(estimator, method):
+        raise InputError(f"{picture} needs an AspectBernoulli; got a {type(estimator).__name__}.")
+
+
+def _check_image(estimator: Any, image: Any) -> None:
     """Refuse an image shape that the features do not fill."""
+    if not isinstance(image, (tuple, list)) or len(image) != 2:
+        raise InputError(f"image must be a pair (rows, columns); got {image!r}.")
     if image[0] * image[1] != estimator.n_features_in_:
         raise InputError(
             f"an image of {image[0]} × {image[1]} has {image[0] * image[1]} cells; the model has "
@@ -79,6 +88,7 @@ def cause_pictures(estimator: Any, X: Any, rows: Any, image: tuple[int, int], *,
     -------
     array of Axes
     """
+    _needs(estimator, "cause_posterior", "cause_pictures")
     _check_image(estimator, image)
     rows = np.unique(rows)
     axes = _grid(len(rows) + 1, estimator.n_components + 1) if axes is None else axes
@@ -96,10 +106,14 @@ def cause_pictures(estimator: Any, X: Any, rows: Any, image: tuple[int, int], *,
 def _text_table(ax: Any, header: list[str], body: list[list[str]], widths: list[float]) -> Any:
     """A table of text that fills the Axes."""
     ax.axis("off")
+    body = [[textwrap.fill(text, max(8, int(150 * width))) for text, width in zip(row, widths)] for row in body]
+    n_lines = [1] + [max(text.count("\n") + 1 for text in row) for row in body]
     table = ax.table(body, colLabels=header, colWidths=widths, loc="center", cellLoc="left")
     table.auto_set_font_size(False)
     table.set_fontsize(7)
     for (row, _), cell in table.get_celld().items():
+        cell.set_height((n_lines[row] + 0.6) / (sum(n_lines) + 0.6 * len(n_lines)))
+        cell.PAD = 0.01
         cell.set_edgecolor("0.8")
         cell.get_text().set_weight("bold" if row == 0 else "normal")
         cell.get_text().set_parse_math(False)
@@ -121,8 +135,9 @@ def causes(estimator: Any, *, top: int = 6, ax: Any = None) -> Any:
     -------
     Axes
     """
+    _needs(estimator, "cause_table", "causes")
     rows = estimator.cause_table(top)
-    ax = axes_of(ax, (9.0, 0.6 + 0.28 * len(rows)))
+    ax = axes_of(ax, (9.0, 0.6 + 0.34 * len(rows)))
     header = ["cause", "kind", "share", "lift", "coexist", "most distinctive features"]
     body = [
         [
@@ -139,7 +154,7 @@ def causes(estimator: Any, *, top: int = 6, ax: Any = None) -> Any:
 
 
 def expansion(estimator: Any, X: Any, rows: Any, *, top: int = 6, ax: Any = None) -> Any:
-    """The expansion table: what each row has, and what it probably lost, with the probability u of the phantom.
+    """The expansion table: what each row has, and what its causes would add, with the probability that it was lost.
 
     Parameters
     ----------
@@ -158,17 +173,20 @@ def expansion(estimator: Any, X: Any, rows: Any, *, top: int = 6, ax: Any = None
     """
     from ..data.source import open_source
 
+    _needs(estimator, "expand", "expansion")
     rows = np.unique(rows)
     names = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))
     source = open_source(X, binarize=estimator.binarize)
     bounds = np.searchsorted(source.starts, rows, side="right") - 1
     body = []
     found = estimator.expand(X, rows, top)
-    value = "phantom" if estimator._model.phantoms else "probability"
+    value, head = ("lost", "absent, to be expected (probability that it was lost)")
+    if not estimator._model.phantoms:
+        value, head = ("probability", "absent, to be expected (probability of a one)")
     for i, b in zip(rows, bounds):
         codes = source.block(int(b)).take(np.array([i - source.starts[b]])).codes()[0]
         present = ", ".join(str(names[j]) for j in np.flatnonzero(codes == 1)[:top])
         absent = ", ".join(f"{r['feature']} {r[value]:.2f}" for r in found if r["row"] == i)
-        body.append([str(i), present, absent])
-    ax = axes_of(ax, (9.0, 0.6 + 0.28 * len(body)))
-    return _text_table(ax, ["row", "has", f"probably lost ({value})"], body, [0.06, 0.44, 0.5])
+        body.append([str(i), present or "nothing: list of the whole table", absent])
+    ax = axes_of(ax, (9.0, 0.6 + 0.34 * len(body)))
+    return _text_table(ax, ["row", "has", head], body, [0.06, 0.44, 0.5])

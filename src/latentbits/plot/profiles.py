@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from .axes import axes_of
 
 
@@ -63,6 +64,8 @@ def components(estimator: Any, *, top: int = 10, component: int = 0, ax: Any = N
     -------
     Axes
     """
+    if not 0 <= component < estimator.n_components:
+        raise InputError(f"component must be a number from 0 to {estimator.n_components - 1}; got {component!r}.")
     rows = [row for row in estimator.components_table(top) if row["component"] == component]
     ax = axes_of(ax, (5.0, 1.0 + 0.28 * len(rows)))
     height = np.arange(len(rows))
@@ -70,7 +73,8 @@ def components(estimator: Any, *, top: int = 10, component: int = 0, ax: Any = N
     ax.barh(height, [row[value] for row in rows], color="#4878a8", label="in the component")
     ax.set_yticks(height, [str(row["feature"]) for row in rows])
     ax.invert_yaxis()
-    ax.set_title(f"Component {component}")
+    kind = estimator.kinds_[component] if hasattr(estimator, "kinds_") else ""
+    ax.set_title(f"Component {component} ({kind})" if kind else f"Component {component}")
     if value == "loading":
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.set_xlabel("loading (change of the log odds)")

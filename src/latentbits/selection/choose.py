@@ -186,7 +186,7 @@ def _by_criterion(context: _Context, numbers: list[int]) -> tuple[list[Any], Any
     for done, k in enumerate(numbers):
         context.tell(done, len(numbers), f"K={k}")
         fitted = context.fresh(k).fit(context.source)
-        total = fitted.score(context.source) * fitted.weight_seen_
+        total = fitted._training_log_likelihood(context.source)
         price = np.log(fitted.weight_seen_) if context.criterion == "bic" else 2.0
         out.append([-2 * total + fitted.n_free_ * price])
     return out, np.ones(1)
