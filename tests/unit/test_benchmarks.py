@@ -26,3 +26,24 @@ def test_benchmarks_run():
     np.testing.assert_allclose(out, X.nnz, rtol=1e-6)
     assert slope([1, 2, 4], [3, 6, 12]) > 0.999
     assert 0 < layout.crossing(3, n_rows=64, n_columns=16) <= 1
+
+
+def test_aspect_benchmarks_run():
+    from benchmarks import aspect
+
+    table = aspect.synthetic(400, 60, 4.0)
+    assert set(np.unique(table.data)) == {1.0}
+    params, rows = aspect.OnePass(table, 3, settle=1)()
+    assert params.probs.shape == (3, 60) and len(rows) >= 1
+    X = (np.random.default_rng(0).random((60, 12)) < 0.5).astype(float)
+    fitted = aspect.AspectBernoulli(3, n_init=1, tol=1e-4, random_state=0, fold_tol=1e-3).fit(X)
+    np.testing.assert_allclose(aspect.em_fold_in(fitted, X, 1e-9), fitted.transform(X), atol=0.05)
+    good = {
+        "peers": [{"set": "s", "k": 2, "ratio": 20.0}],
+        "dense": [{"set": "s", "k": 2, "ratio": 2.0}],
+        "sparse": {"ratio": 10.0},
+        "memory": {"peak_megabytes_above_input": 10},
+        "transform": {"ratio": 30.0},
+    }
+    assert aspect.missed(good) == []
+    assert aspect.missed({**good, "sparse": {"ratio": 16.0}, "transform": {"ratio": 3.0}}) == ["sparse", "transform"]

@@ -233,8 +233,6 @@ def test_expand(capsys, tmp_path, model):
     assert 0 <= float(rows[0]["lost"]) <= 1
     _, err = run(capsys, "expand", table, "--id", "id", "--row", "nobody", "-k", 3, "--starts", 1, code=2)
     assert "there is no row 'nobody'; rows are called post0, post1, post2, ..." in err
-    out, _ = run(capsys, "expand", table, "--id", "id", "-k", 3, "--row", 1, "--top", 1, "--starts", 1)
-    assert rows_of(out)[0]["row"] == "post1"
     for options, message in (
         (("--by", "loss"), "--by must be"),
         (("--top", 0), "--top must be"),
@@ -246,6 +244,7 @@ def test_expand(capsys, tmp_path, model):
 
 
 def test_reproduce(capsys, tmp_path):
+    pytest.importorskip("nbmf_mm", reason="the properties compare with it")
     out, _ = run(capsys, "reproduce")
     assert "aspect-phantoms" in out.split()
     _, err = run(capsys, "reproduce", "nothing", code=2)

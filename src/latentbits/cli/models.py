@@ -242,7 +242,8 @@ def explain(
     model: ModelPath,
     table: TableFile,
     cell: Annotated[
-        list[str] | None, typer.Option("--cell", help="ROW:COLUMN, by name or number. May be repeated.")
+        list[str] | None,
+        typer.Option("--cell", help="ROW:COLUMN; rows by id, or by number if there are none. May be repeated."),
     ] = None,
     unknown: Annotated[bool, typer.Option("--unknown", help="Explain all blanks.")] = False,
     surprising: Annotated[int, typer.Option("--surprising", help="The N most surprising known cells.")] = 0,
@@ -391,7 +392,10 @@ def expand(
     n_components: Annotated[
         int | None, typer.Option("--components", "-k", help="Causes to fit, the phantom included; default 5.")
     ] = None,
-    row: Annotated[list[str] | None, typer.Option("--row", help="Row by name or number. May be repeated.")] = None,
+    row: Annotated[
+        list[str] | None,
+        typer.Option("--row", help="Row by its id, or by number if there are no ids. May be repeated."),
+    ] = None,
     top: Annotated[int, typer.Option("--top", help="Features per row.")] = 10,
     by: Annotated[str | None, typer.Option("--by", help="Rank by phantom, content, lost or probability.")] = None,
     n_init: Starts = None,
@@ -434,14 +438,13 @@ def expand(
 
 
 def _row_number(name: str, table: Any) -> int:
-    """Number of the row called so; rows that have names are called by them, or by number if no name is a number."""
+    """Number of the row called so; rows that have names are called by them."""
     ids = table.ids
     if ids is not None and name in ids:
         if ids.count(name) > 1:
             raise InputError(f"{ids.count(name)} rows are called {name!r}.")
         return int(ids.index(name))
-    by_number = ids is None or not any(text.isdecimal() for text in ids)
-    i = int(name) if by_number and name.isdecimal() else -1
+    i = int(name) if ids is None and name.isdecimal() else -1
     if not 0 <= i < table.shape[0]:
         known = f"rows are numbered 0 to {table.shape[0] - 1}; name their column with --id to call them by name"
         if ids is not None:

@@ -29,7 +29,7 @@ class LogisticPCA(LatentBitsEstimator):
     n_init : int
         Starts; the best is kept and ``restarts_`` tells of all.
     ridge : float
-        ρ > 0 of the penalty ρ/2 (|U|² + |V|²).  Without it log odds grow without bound.  0.1 predicts better than the
+        ρ > 0 of the penalty ``ρ/2 (|U|² + |V|²)``.  Without it log odds grow without bound.  0.1 predicts better than the
         default; 1e-3 is near maximum likelihood.
     solver : {"lbfgs", "mm"}
         L-BFGS on loadings and offset with the scores at their best, or the alternating bound of the 2003 paper.
