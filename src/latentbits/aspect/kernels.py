@@ -81,6 +81,33 @@ def hot_cells(codes, signed, both, off_sums, logs):
 
 
 @njit(cache=True, nogil=True)
+def hot_tiles(codes, shares, weighted, probs, probs_t, height, gains, sums, logs):
+    """Work out all cells of hot columns, ``height`` rows at a time, without coming up for the interpreter.
+
+    ``codes`` (n, H), ``shares`` and ``weighted`` (n, K), ``probs`` (K, H) and ``probs_t`` (H, K).  Added to: ``gains``
+    (n, K), ``sums`` (2 H, K) of s/p and of s/(1-p), ``logs`` (n,).
+    """
+    n_rows, n_columns = codes.shape
+    n_components = shares.shape[1]
+    tile, wide = np.empty(height * n_columns), np.empty(2 * height * n_columns)
+    gain, part = np.empty(height * n_components), np.empty((2 * n_columns, n_components))
+    for low in range(0, n_rows, height):
+        n = min(height, n_rows - low)
+        signed = tile[: n * n_columns].reshape(n, n_columns)
+        both = wide[: 2 * n * n_columns].reshape(n, 2 * n_columns)
+        here = gain[: n * n_components].reshape(n, n_components)
+        np.dot(shares[low : low + n], probs, signed)
+        zeros = np.zeros(n)
+        hot_cells(codes[low : low + n], signed, both, zeros, logs[low : low + n])
+        np.dot(signed, probs_t, here)
+        for i in range(n):
+            for k in range(n_components):
+                gains[low + i, k] += here[i, k] + zeros[i]
+        np.dot(both.T, weighted[low : low + n], part)
+        sums += part
+
+
+@njit(cache=True, nogil=True)
 def dot_at(a, i, b, j, width):
     """Sum of ``a[i + k] * b[j + k]`` for k < width, a multiple of four, in four chains."""
     x, y, z, u = 0.0, 0.0, 0.0, 0.0

@@ -206,33 +206,25 @@ class AspectModel(Model):
 
     def _hot(self, block: Block, ready: Ready, shares: Float, weights: Float, gains: Float, logs: Float) -> Any:
         """Cells of the hot columns, tile by tile: sums of s/p and s/(1-p) (H, K); ``gains`` and ``logs`` are added to."""
-        from .kernels import hot_cells
+        from .kernels import hot_tiles
 
         n_hot = len(ready.split.hot)
         on_sums, off_sums = np.zeros((n_hot, self.n_components)), np.zeros((n_hot, self.n_components))
         if n_hot == 0:
             return on_sums, off_sums
         codes = self._codes(block, ready.split)
+        weighted = shares if block.weights is None else shares * weights[:, None]
         width = min(n_hot, 1024)
         height = max(16, min(block.n_rows, TILE_CELLS // width))
-        buffers = [np.empty(height * width), np.empty(2 * height * width)]
-        for low in range(0, block.n_rows, height):
-            part = slice(low, min(low + height, block.n_rows))
-            s = shares[part]
-            weighted = s if block.weights is None else s * weights[part, None]
-            zeros = np.zeros(len(s))
-            for first in range(0, n_hot, width):
-                columns = slice(first, min(first + width, n_hot))
-                n_wide, size = columns.stop - columns.start, len(s) * (columns.stop - columns.start)
-                signed, both = buffers[0][:size].reshape(len(s), -1), buffers[1][: 2 * size].reshape(len(s), -1)
-                probs = ready.hot[:, columns]
-                np.matmul(s, probs, out=signed)
-                hot_cells(codes[part, columns], signed, both, zeros, logs[part])
-                gains[part] += signed @ probs.T
-                sums = both.T @ weighted
-                on_sums[columns] += sums[:n_wide]
-                off_sums[columns] += sums[n_wide:]
-            gains[part] += zeros[:, None]
+        for first in range(0, n_hot, width):
+            columns = slice(first, min(first + width, n_hot))
+            probs = np.ascontiguousarray(ready.hot[:, columns])
+            sums = np.zeros((2 * probs.shape[1], self.n_components))
+            hot_tiles(
+                np.ascontiguousarray(codes[:, columns]), shares, weighted, probs, np.ascontiguousarray(probs.T), height,
+                gains, sums, logs,
+            )  # fmt: skip
+            on_sums[columns], off_sums[columns] = sums[: probs.shape[1]], sums[probs.shape[1] :]
         return on_sums, off_sums
 
     def _codes(self, block: Block, split: Split) -> Any:
