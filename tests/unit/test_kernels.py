@@ -142,6 +142,25 @@ def test_aspect_hot_cells(compiled):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
+def test_aspect_hot_tiles(compiled):
+    """Tiles of any height add up to the products of the whole."""
+    rng = np.random.default_rng(2)
+    codes = rng.choice(np.array([0, 1, 2], np.uint8), (11, 7))
+    shares, probs, weights = rng.dirichlet(np.ones(3), 11), rng.uniform(0.1, 0.9, (3, 7)), rng.uniform(0, 2, 11)
+    on = shares @ probs
+    ones, zeros = np.where(codes == 1, 1 / on, 0), np.where(codes == 0, 1 / (1 - on), 0)
+    weighted = shares * weights[:, None]
+    for height in (1, 4, 11, 50):
+        gains, sums, logs = np.zeros((11, 3)), np.zeros((14, 3)), np.zeros(11)
+        kernel = aspect_kernels.hot_tiles
+        (kernel if compiled else kernel.py_func)(
+            codes, shares, weighted, probs, np.ascontiguousarray(probs.T), height, gains, sums, logs
+        )
+        np.testing.assert_allclose(gains, ones @ probs.T + zeros @ (1 - probs).T, rtol=1e-12)
+        np.testing.assert_allclose(sums, np.vstack((ones.T @ weighted, zeros.T @ weighted)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("are_ones", [True, False])
 def test_aspect_cold_marks(compiled, are_ones):
     rng = np.random.default_rng(1)
