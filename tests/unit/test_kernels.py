@@ -189,7 +189,8 @@ def test_aspect_cold_marks(compiled, are_ones):
 
 def test_aspect_fold_in_as_python():
     """The plain Python form of the fold-in does what the compiled one does, cold columns included."""
-    from latentbits.aspect.model import AspectParams, _packed, _padded, _stored
+    from latentbits.aspect.model import AspectParams, _packed, _stored
+    from latentbits.engine.latent import padded
 
     from .test_aspect import model_of
 
@@ -205,7 +206,7 @@ def test_aspect_fold_in_as_python():
         shares, logs, gaps = np.zeros((4, 4)), np.zeros(4), np.zeros(4)
         function(
             model._codes(block, ready.split), ready.hot, *_stored(block), ready.coefficients, ready.padded,
-            *_packed(ready), np.array([3, 0.0, 1e-9, 100.0]), _padded(np.full((1, 3), 1 / 3)), shares, logs, gaps,
+            *_packed(ready), np.array([3, 0.0, 1e-9, 100.0]), padded(np.full((1, 3), 1 / 3)), shares, logs, gaps,
         )  # fmt: skip
         outs.append((shares, logs, gaps))
     for first, second in zip(*outs):

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import LatentBitsEstimator
+from ..base import LatentBitsEstimator, RowUnknowns
 from ..base.common import digest_of, seed_of
 from ..data.block import Block
 from ..data.rng import stream
@@ -30,7 +30,7 @@ SERIES_SHARE = 0.1
 ML_CLIP = 1e-3
 
 
-class AspectBernoulli(Reading, LatentBitsEstimator):
+class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
     """Aspect Bernoulli model by EM: every cell has a cause of its own, drawn by the memberships of its row.
 
     A row can have several causes, and zeros are explained as well as ones.  If rows lost ones at different rates, a
@@ -451,25 +451,7 @@ class AspectBernoulli(Reading, LatentBitsEstimator):
 
     def inverse_transform(self, shares: Any) -> Any:
         """P(cell = 1) of rows with given memberships: ``shares @ components_``."""
-        return self._row_unknowns(shares) @ self.components_
-
-    def fold_in_scores(self, X: Any) -> Any:
-        """Log-likelihood of every row at memberships fitted to it: not predictive, but what ``transform`` maximises.
-
-        Parameters
-        ----------
-        X : table
-
-        Returns
-        -------
-        (n_rows,) array
-        """
-        return self._per_row(X, _FoldInScores(self._model))
-
-    def _log_likelihood(self, X: Any) -> tuple[float, int]:
-        """Log-likelihood at the best memberships, which is what the parameters of the rows buy in BIC and AIC."""
-        scores = self.fold_in_scores(X)
-        return float(scores.sum()), len(scores)
+        return self._given_unknowns(shares) @ self.components_
 
     def _training_log_likelihood(self, source: Any) -> float:
         return float(self.conditional_log_likelihood_)
@@ -499,27 +481,6 @@ class _LogShares:
 
     def __call__(self, block: Block, rows: Any) -> tuple[float, None]:
         return float(block.row_weights() @ np.log(rows[0]).sum(axis=1)), None
-
-
-class _FoldInScores:
-    """Log-likelihood of rows at their best memberships, constant columns included."""
-
-    def __init__(self, model: AspectModel) -> None:
-        self.model = model
-
-    def __call__(self, block: Block, ready: Any) -> Any:
-        return fold_in_scores(self.model, block, ready)
-
-
-def fold_in_scores(model: AspectModel, block: Block, ready: Any) -> Any:
-    """Log-likelihood (n,) of rows at their best memberships, constant columns included."""
-    ready = model._answering(ready)
-    logs = model.folded(block, ready)[1]
-    fixed = np.where(model.active, 0.5, np.clip(ready.probs[0], 1e-12, 1 - 1e-12))
-    log_off = np.where(model.active, 0.0, np.log1p(-fixed))
-    slope = np.where(model.active, 0.0, np.log(fixed) - np.log1p(-fixed))
-    logs = logs + block.ones.dot(slope[:, None])[:, 0] + log_off.sum()
-    return logs if block.unknown is None else logs - block.unknown.dot(log_off[:, None])[:, 0]
 
 
 def _constant_part(model: AspectModel, sums: Totals) -> float:

@@ -11,6 +11,8 @@ import math
 import numpy as np
 from numba import config, njit
 
+from ..engine.kernels import cholesky_solve
+
 config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 
 # Probabilities are kept this far from 0 and 1 where they are divided by, and only there.
@@ -185,33 +187,6 @@ def renew_shares(shares, gains, concentration):
         else:
             for k in range(n_components):
                 shares[i, k] = 1.0 / n_components
-
-
-@njit(cache=True, nogil=True)
-def cholesky_solve(matrix, n, vector):
-    """Replace ``vector`` (n,) by the solution of matrix x = vector; the lower half of ``matrix`` is overwritten."""
-    for i in range(n):
-        for j in range(i + 1):
-            value = matrix[i, j]
-            for k in range(j):
-                value -= matrix[i, k] * matrix[j, k]
-            if i == j:
-                if not value > 0.0:
-                    return False
-                matrix[i, i] = math.sqrt(value)
-            else:
-                matrix[i, j] = value / matrix[j, j]
-    for i in range(n):
-        value = vector[i]
-        for k in range(i):
-            value -= matrix[i, k] * vector[k]
-        vector[i] = value / matrix[i, i]
-    for i in range(n - 1, -1, -1):
-        value = vector[i]
-        for k in range(i + 1, n):
-            value -= matrix[k, i] * vector[k]
-        vector[i] = value / matrix[i, i]
-    return True
 
 
 @njit(cache=True, nogil=True)

@@ -34,7 +34,7 @@ import numpy as np
 
 from ..data.block import ONE, UNKNOWN, ZERO, Block, Float, TileMarks, row_hashes
 from ..data.rng import content_uniforms
-from ..engine.latent import LatentSample, blank_rows, draw_rows, empirical_bayes, latent_sample
+from ..engine.latent import LatentSample, blank_rows, draw_rows, empirical_bayes, latent_sample, padded
 from ..engine.protocols import Again, Model
 from .series import (
     Moments,
@@ -171,7 +171,7 @@ class AspectModel(Model):
             split,
             moments_of(probs, split),
             probs if len(split.hot) == probs.shape[1] else np.ascontiguousarray(probs[:, split.hot]),
-            _padded(probs.T).ravel() if split.degree >= 0 else np.empty(0),
+            padded(probs.T).ravel() if split.degree >= 0 else np.empty(0),
             coefficients.ravel(),
             params,
         )
@@ -254,7 +254,7 @@ class AspectModel(Model):
         shape = (block.n_columns, n_components)
         if degree < 0:
             return np.zeros(shares.shape), np.zeros(shape), np.zeros(shape), RowSums(_mass(shares, weights), None, None)
-        gains = _padded(np.broadcast_to(moments.constant, shares.shape))
+        gains = padded(np.broadcast_to(moments.constant, shares.shape))
         width = gains.shape[1]
         height = max(64, 2**16 // max(1, n_components**2))
         parts = []
@@ -271,7 +271,7 @@ class AspectModel(Model):
         totals: list[Any] = [None if field[0] is None else np.sum(field, axis=0) for field in zip(*parts)]
         sums = RowSums(*totals)
         at_marks = np.zeros(block.n_columns * 2 * width)
-        flat_shares, flat_gains = _padded(shares).ravel(), gains.ravel()
+        flat_shares, flat_gains = padded(shares).ravel(), gains.ravel()
         for marks, are_ones in ((block.ones, True), (block.unknown, False)):
             if marks is not None:
                 indptr, indices = marks.lists()
@@ -402,7 +402,7 @@ class AspectModel(Model):
             cold,
             extra,
             np.array([self.n_components, self.concentration - 1.0, self.fold_tol, 100.0]),
-            _padded(starts),
+            padded(starts),
             shares,
             logs,
             gaps,
@@ -411,6 +411,15 @@ class AspectModel(Model):
         blank = blank_rows(block, self.active)
         shares[blank], logs[blank], gaps[blank] = 1.0 / self.n_components, 0.0, 0.0
         return shares, logs, gaps + ready.split.error
+
+    def fold_in(self, block: Block, ready: Ready) -> Float:
+        """Log-likelihood (n,) of rows at their best memberships, constant columns included."""
+        logs = self.folded(block, self._answering(ready))[1]
+        fixed = np.where(self.active, 0.5, np.clip(ready.probs[0], EDGE_OF_SCORE, 1 - EDGE_OF_SCORE))
+        log_off = np.where(self.active, 0.0, np.log1p(-fixed))
+        slope = np.where(self.active, 0.0, np.log(fixed) - np.log1p(-fixed))
+        logs = logs + block.ones.dot(slope[:, None])[:, 0] + log_off.sum()
+        return logs if block.unknown is None else logs - block.unknown.dot(log_off[:, None])[:, 0]
 
     def represent(self, block: Block, ready: Ready) -> Float:
         """Memberships (n, K): the best ones for the observed cells of the row."""
@@ -549,14 +558,6 @@ def floored(shares: Float) -> Float:
 def _mass(shares: Float, weights: Float) -> Float:
     """Weighted sum of memberships."""
     return weights @ shares
-
-
-def _padded(matrix: Any) -> Float:
-    """A matrix (n, K) with columns of zeros added up to a multiple of four."""
-    n, k = matrix.shape
-    out = np.zeros((n, -(-k // 4) * 4))
-    out[:, :k] = matrix
-    return out
 
 
 def _stored(block: Block) -> tuple[Any, Any, Any]:

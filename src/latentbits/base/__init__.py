@@ -15,6 +15,7 @@ from .asking import Asking
 from .callbacks import CallbackSupportMixin
 from .common import frame_of, quiet
 from .fitting import Fitting
+from .row_unknowns import RowUnknowns
 
 
 class LatentBitsEstimator(
@@ -55,4 +56,4 @@ class LatentBitsEstimator(
         return getattr(self, "_params", None) is not None
 
 
-__all__ = ["LatentBitsEstimator", "frame_of", "quiet"]
+__all__ = ["LatentBitsEstimator", "RowUnknowns", "frame_of", "quiet"]

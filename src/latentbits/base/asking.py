@@ -226,16 +226,6 @@ class Asking(BaseEstimator):
         """Log-likelihood of the training table for criteria."""
         return float(self.score(source) * self.weight_seen_)
 
-    def _row_unknowns(self, values: Any) -> Any:
-        """Row unknowns given by the user, as a matrix."""
-        check_is_fitted(self, "_params")
-        values = np.asarray(values, dtype=np.float64)
-        if values.ndim != 2 or values.shape[1] != self.n_components:
-            raise InputError(
-                f"{self._name}: one row of {self.n_components} numbers per row is needed; got shape {values.shape}."
-            )
-        return values
-
     def bic(self, X: Any) -> float:
         """Bayesian information criterion, smaller is better: -2 log L + p log n.
 

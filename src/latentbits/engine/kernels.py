@@ -71,6 +71,36 @@ def softmax_rows(log_joint, log_sums):
             log_sums[start + g] = tops[g] + math.log(total)
 
 
+@njit(cache=True, nogil=True)
+def cholesky_solve(matrix, n, vector):
+    """Replace ``vector`` (n,) by the solution of matrix x = vector; the lower half of ``matrix`` is overwritten.
+
+    Returns False, with ``vector`` as it was, if the matrix is not positive definite.
+    """
+    for i in range(n):
+        for j in range(i + 1):
+            value = matrix[i, j]
+            for k in range(j):
+                value -= matrix[i, k] * matrix[j, k]
+            if i == j:
+                if not value > 0.0:
+                    return False
+                matrix[i, i] = math.sqrt(value)
+            else:
+                matrix[i, j] = value / matrix[j, j]
+    for i in range(n):
+        value = vector[i]
+        for k in range(i):
+            value -= matrix[i, k] * vector[k]
+        vector[i] = value / matrix[i, i]
+    for i in range(n - 1, -1, -1):
+        value = vector[i]
+        for k in range(i + 1, n):
+            value -= matrix[k, i] * vector[k]
+        vector[i] = value / matrix[i, i]
+    return True
+
+
 def responsibilities(log_joint):
     """Shares (n, K) and log sums (n,) of ``log_joint``, whose memory is used for the shares."""
     log_sums = np.empty(len(log_joint))

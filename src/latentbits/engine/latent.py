@@ -83,3 +83,11 @@ def empirical_bayes(block: Block, sample: LatentSample, logs: Callable[[Float], 
 def draw_rows(sample: LatentSample, n: int, rng: np.random.Generator) -> Float:
     """Row unknowns (n, K) drawn from the sample."""
     return sample.values[rng.choice(len(sample.weights), size=n, p=sample.weights / sample.weights.sum())]
+
+
+def padded(matrix: Float) -> Float:
+    """A matrix (n, K) with columns of zeros added up to a multiple of four, as kernels take it."""
+    n, k = matrix.shape
+    out = np.zeros((n, -(-k // 4) * 4))
+    out[:, :k] = matrix
+    return out

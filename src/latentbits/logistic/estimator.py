@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import LatentBitsEstimator
+from ..base import LatentBitsEstimator, RowUnknowns
 from ..data.rng import stream
 from ..data.summary import Totals
 from ..engine.latent import LatentSample
@@ -15,7 +15,7 @@ from ..errors import InputError
 from .model import LogisticModel, LogisticParams
 
 
-class LogisticPCA(LatentBitsEstimator):
+class LogisticPCA(RowUnknowns, LatentBitsEstimator):
     """Logistic principal component analysis: the log odds of the cells are of rank K, plus a column offset.
 
     Parameters
@@ -153,24 +153,6 @@ class LogisticPCA(LatentBitsEstimator):
         self.components_, self.offset_ = self._params.loadings, self._params.offset
         self.latent_sample_ = self._params.latent.values
 
-    def fold_in_scores(self, X: Any) -> Any:
-        """Log-likelihood of every row at scores fitted to it: not predictive, but what ``transform`` maximises.
-
-        Parameters
-        ----------
-        X : table
-
-        Returns
-        -------
-        (n_rows,) array
-        """
-        return self._per_row(X, _FoldInScores(self._model))
-
-    def _log_likelihood(self, X: Any) -> tuple[float, int]:
-        """Log-likelihood at the best scores, which is what the parameters of the rows buy in BIC and AIC."""
-        values = self.fold_in_scores(X)
-        return float(values.sum()), len(values)
-
     def _training_log_likelihood(self, source: Any) -> float:
         sizes = float((self.components_**2).sum())
         sizes += float(self._params.latent.weights @ (self._params.latent.values**2).sum(axis=1)) * (
@@ -180,7 +162,7 @@ class LogisticPCA(LatentBitsEstimator):
 
     def inverse_transform(self, scores: Any) -> Any:
         """P(cell = 1) of rows with given scores."""
-        odds = self._row_unknowns(scores) @ self.components_ + self.offset_
+        odds = self._given_unknowns(scores) @ self.components_ + self.offset_
         return 0.5 * (1.0 + np.tanh(0.5 * odds))
 
     def components_table(self, top: int = 10) -> list[dict[str, Any]]:
@@ -213,13 +195,3 @@ class LogisticPCA(LatentBitsEstimator):
                     }
                 )
         return out
-
-
-class _FoldInScores:
-    """Log-likelihood of rows at their best scores."""
-
-    def __init__(self, model: LogisticModel) -> None:
-        self.model = model
-
-    def __call__(self, block: Any, ready: Any) -> Any:
-        return self.model.fold_in(block, ready)

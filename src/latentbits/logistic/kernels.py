@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numba import config, njit
 
-from ..engine.kernels import exp_shares
+from ..engine.kernels import cholesky_solve, exp_shares
 
 config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 
@@ -80,28 +80,6 @@ def normal_equations(loadings, residual, curvature, scores, ridge, gradient, hes
 
 
 @njit(cache=True, nogil=True)
-def solve(matrix, vector):
-    """Replace ``vector`` (n,) by the solution of matrix x = vector, matrix positive definite and overwritten."""
-    n = vector.shape[0]
-    for i in range(n):
-        for j in range(i + 1):
-            value = matrix[i, j]
-            for k in range(j):
-                value -= matrix[i, k] * matrix[j, k]
-            matrix[i, j] = math.sqrt(max(value, 1e-300)) if i == j else value / matrix[j, j]
-    for i in range(n):
-        value = vector[i]
-        for k in range(i):
-            value -= matrix[i, k] * vector[k]
-        vector[i] = value / matrix[i, i]
-    for i in range(n - 1, -1, -1):
-        value = vector[i]
-        for k in range(i + 1, n):
-            value -= matrix[k, i] * vector[k]
-        vector[i] = value / matrix[i, i]
-
-
-@njit(cache=True, nogil=True)
 def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
     """Best scores of every row given the loadings, by damped Newton steps from ``scores`` (n, W), which is filled.
 
@@ -144,7 +122,7 @@ def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
             decrement = 0.0
             for k in range(width):
                 trial[k] = gradient[k]
-            solve(hessian, gradient)
+            cholesky_solve(hessian, width, gradient)  # positive definite: the ridge is on its diagonal
             for k in range(width):
                 decrement += trial[k] * gradient[k]
             length = 1.0
@@ -182,7 +160,7 @@ def bound_rows(codes, loadings, offset, ridge, weights, scores, sums, logs):
                     factor = w * loadings[j, k]
                     for m in range(width):
                         matrix[k, m] += factor * loadings[j, m]
-        solve(matrix, vector)
+        cholesky_solve(matrix, width, vector)
         for k in range(width):
             scores[i, k] = vector[k]
             long[k] = vector[k]

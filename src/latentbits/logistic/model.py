@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.block import ONE, UNKNOWN, Block, Codes, Float
-from ..engine.latent import LatentSample, blank_rows, draw_rows, empirical_bayes, latent_sample
+from ..engine.latent import LatentSample, blank_rows, draw_rows, empirical_bayes, latent_sample, padded
 from ..engine.protocols import Again, Model
 
 # Pairs of steps and gradient changes that L-BFGS remembers.
@@ -107,7 +107,7 @@ class LogisticModel(Model):
 
     def ready(self, params: LogisticParams) -> Ready:
         """Loadings by column, those of constant columns zero."""
-        return Ready(_padded(np.where(self.active, params.loadings, 0.0).T), params.offset, params)
+        return Ready(padded(np.where(self.active, params.loadings, 0.0).T), params.offset, params)
 
     def _tiles(self, block: Block) -> Iterator[tuple[slice, Codes]]:
         """Rows and their cells, a tile at a time; constant columns are unknown to the fit."""
@@ -123,7 +123,7 @@ class LogisticModel(Model):
         from .kernels import fit_rows
 
         for part, codes in self._tiles(block):
-            scores, logs = _padded(starts[part]), np.empty(len(codes))
+            scores, logs = padded(starts[part]), np.empty(len(codes))
             residuals = np.empty(codes.shape)
             fit_rows(codes, ready.padded, ready.offset, self.ridge, AT_BEST, scores, residuals, logs)
             yield part, scores[:, : self.n_components], residuals, logs
@@ -153,7 +153,7 @@ class LogisticModel(Model):
         width = ready.padded.shape[1]
         sums, scores, value = np.zeros((block.n_columns, width + 1, width + 2)), np.empty(rows.shape), 0.0
         for part, codes in self._tiles(block):
-            new, logs = _padded(rows[part]), np.empty(len(codes))
+            new, logs = padded(rows[part]), np.empty(len(codes))
             bound_rows(codes, ready.padded, ready.offset, self.ridge, weights[part], new, sums, logs)
             scores[part], value = new[:, :k], value + float(weights[part] @ logs)
         keep = [*range(k), width]
@@ -376,14 +376,6 @@ class _Remember:
         size = float(weights @ (scores**2).sum(axis=1))
         stats = LogisticStats(float(weights @ logs), size, float(weights.sum()), None, None, None)
         return (stats, latent_sample(block, scores, self.model.blank_rows(block))), None
-
-
-def _padded(matrix: Any) -> Float:
-    """A matrix (n, K) with columns of zeros added up to a multiple of four."""
-    n, k = matrix.shape
-    out = np.zeros((n, -(-k // 4) * 4))
-    out[:, :k] = matrix
-    return out
 
 
 def _sigmoid(odds: Float) -> Float:
