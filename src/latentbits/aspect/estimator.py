@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
-from sklearn.utils.validation import check_is_fitted
 
 from ..base import LatentBitsEstimator, RowUnknowns
-from ..base.common import digest_of, seed_of
+from ..base.common import digest_of
 from ..data.block import Block
 from ..data.rng import stream
 from ..data.summary import Totals
@@ -256,7 +255,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
             noise = stream(seed, "start", restart).random((model.n_components, len(marginals)))
             # Noise far above the share of ones would only make every column look dense at first.
             probs = 0.75 * marginals + 0.25 * noise * np.minimum(1.0, 10.0 * marginals)
-        probs = np.clip(probs, 1e-10, 1.0 - 1e-10)
+        probs = np.clip(probs, FLOOR, 1.0 - FLOOR)
         free = model.n_components - model.n_pinned
         probs[free:] = PINNED
         if model.n_pinned_on:
@@ -368,7 +367,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
         stats, sample = self._online.averages, self._params.latent
         pure = sample.weights @ np.where(sample.values > 0.9, sample.values, 0.0)
         pure *= stats.rows.first.sum() / max(sample.weights.sum(), 1e-300)
-        return Tally(stats.on.sum(axis=0), stats.off.sum(axis=0), stats.rows.first, pure)
+        return Tally(stats.on.sum(axis=0), stats.off.sum(axis=0), stats.rows.first, pure, 0.0)
 
     def _doubts(self) -> None:
         """Warn of causes that explain nothing, and of memberships that the data cannot tell."""
@@ -401,20 +400,8 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
 
     def _take(self, model: Any, sweep: Any, result: Any, sums: Totals) -> None:
         super()._take(model, sweep, result, sums)
-        prior = self._model.objective(
-            self._model.ready(self._params), _no_stats(self._model.n_components, self.n_features_in_)
-        )
-        prior += self._membership_prior(sweep, result)
-        self.conditional_log_likelihood_ = self.objective_ - prior + _constant_part(model, sums)
+        self.conditional_log_likelihood_ = self._params.tally.log_likelihood + model.left_out(sums.ones, sums.observed)
         self.stability_ = _stability(self.components_, result.kept, result.best.number, model.active)
-
-    def _membership_prior(self, sweep: Any, result: Any) -> float:
-        """Log prior of the fitted memberships."""
-        if self.membership_concentration == 1:
-            return 0.0
-        return float(sweep.map(_LogShares(), result.point.rows, keep_rows=False)[0]) * (
-            self.membership_concentration - 1
-        )
 
     def sample(
         self, n: int = 1, random_state: Any = None, return_causes: bool = False, memberships: str = "training"
@@ -441,10 +428,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
             raise InputError(f"{self._name}: memberships must be 'training' or 'prior'; got {memberships!r}.")
         if memberships == "training":
             return super().sample(n, random_state, return_causes)
-        check_is_fitted(self, "_params")
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise InputError(f"{self._name}: n must be a whole number, 1 or more; got {n!r}.")
-        rng = stream(seed_of(self.random_state if random_state is None else random_state), "sample")
+        rng = self._drawing(n, random_state)
         shares = rng.dirichlet(np.full(self.n_components, self._model.concentration), size=int(n))
         cells, causes = self._model.draw_cells(self._params, shares, rng)
         return (cells, causes) if return_causes else cells
@@ -452,9 +436,6 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
     def inverse_transform(self, shares: Any) -> Any:
         """P(cell = 1) of rows with given memberships: ``shares @ components_``."""
         return self._given_unknowns(shares) @ self.components_
-
-    def _training_log_likelihood(self, source: Any) -> float:
-        return float(self.conditional_log_likelihood_)
 
     def summary(self) -> str:
         """A few lines on the fit: value, starts, convergence, kinds of causes."""
@@ -474,27 +455,6 @@ class _GivenRows:
         if block.origin is not None:
             mine = mine[np.unique(block.origin, return_index=True)[1]]
         return None, (floored(mine), block.weights)
-
-
-class _LogShares:
-    """Weighted sum of the logarithms of memberships."""
-
-    def __call__(self, block: Block, rows: Any) -> tuple[float, None]:
-        return float(block.row_weights() @ np.log(rows[0]).sum(axis=1)), None
-
-
-def _constant_part(model: AspectModel, sums: Totals) -> float:
-    """Log-likelihood of the columns that were left out."""
-    left = ~model.active & (sums.observed > 0)
-    fixed = np.clip(model.constant[left], 1e-12, 1 - 1e-12)
-    ones = sums.ones[left]
-    return float(ones @ np.log(fixed) + (sums.observed[left] - ones) @ np.log1p(-fixed))
-
-
-def _no_stats(n_components: int, n_columns: int) -> AspectStats:
-    """Sums of no rows."""
-    nothing = np.zeros((n_columns, n_components))
-    return AspectStats(nothing, nothing, 0.0, 0.0, 0.0, RowSums(np.zeros(n_components), None, None))
 
 
 def _stability(components: Any, kept: list[Any], best: int, active: Any) -> Any:

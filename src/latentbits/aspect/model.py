@@ -69,6 +69,7 @@ class Tally(NamedTuple):
     off: Float  # (K,) expected zeros
     mass: Float  # (K,) sum of memberships
     pure: Float  # (K,) the part of it from rows that belong to the cause by more than 0.9
+    log_likelihood: float  # of the columns that vary, at the fitted memberships; 0 after a stream, which has none
 
 
 class AspectParams(NamedTuple):
@@ -132,8 +133,8 @@ class AspectModel(Model):
     rate: Float
     known: Float
     concentration: float = 1.0
-    n_pinned: int = 0  # of these
-    n_pinned_on: int = 0  # are always on
+    n_pinned: int = 0  # causes held where they are, the last ones
+    n_pinned_on: int = 0  # of them, always on
     total_weight: float = 1.0
     row_error: float = 0.0
     fold_tol: float = 1e-6
@@ -317,10 +318,10 @@ class AspectModel(Model):
         ready = exact.ready(params)
         (stats, pure, latent), _ = sweep.map(_Remember(exact), point.rows, ready, keep_rows=False)
         stats = exact.gather(ready, stats)
-        tally = Tally(stats.on.sum(axis=0), stats.off.sum(axis=0), stats.rows.first, pure)
+        tally = Tally(stats.on.sum(axis=0), stats.off.sum(axis=0), stats.rows.first, pure, stats.log_likelihood)
         order = self._order(tally)
         probs = np.where(self.active, params.probs, self.constant)[order]
-        tally = Tally(*[field[order] for field in tally])
+        tally = Tally(tally.on[order], tally.off[order], tally.mass[order], tally.pure[order], tally.log_likelihood)
         params = AspectParams(probs, tally, latent._replace(values=latent.values[:, order]))
         return params, exact.objective(ready, stats)
 
@@ -420,6 +421,12 @@ class AspectModel(Model):
         slope = np.where(self.active, 0.0, np.log(fixed) - np.log1p(-fixed))
         logs = logs + block.ones.dot(slope[:, None])[:, 0] + log_off.sum()
         return logs if block.unknown is None else logs - block.unknown.dot(log_off[:, None])[:, 0]
+
+    def left_out(self, ones: Float, observed: Float) -> float:
+        """Log-likelihood of the constant columns of a table with these column sums."""
+        left = ~self.active & (observed > 0)
+        fixed = np.clip(self.constant[left], EDGE_OF_SCORE, 1 - EDGE_OF_SCORE)
+        return float(ones[left] @ np.log(fixed) + (observed[left] - ones[left]) @ np.log1p(-fixed))
 
     def represent(self, block: Block, ready: Ready) -> Float:
         """Memberships (n, K): the best ones for the observed cells of the row."""

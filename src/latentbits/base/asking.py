@@ -61,9 +61,15 @@ class Asking(BaseEstimator):
         -------
         float
         """
+        check_is_fitted(self, "_params")
+        total, weight = self._weighted_sum(X, self._model.log_prob, sample_weight)
+        return total / weight
+
+    def _weighted_sum(self, X: Any, question: Any, sample_weight: Any = None) -> tuple[float, float]:
+        """Weighted sum of a value per row, and the weight."""
         sweep, ready = self._asked(X, sample_weight)
-        total, weight = sweep.map(Scored(self._model), [None] * sweep.n_blocks, ready, keep_rows=False)[0]
-        return float(total / weight)
+        total, weight = sweep.map(Scored(question), [None] * sweep.n_blocks, ready, keep_rows=False)[0]
+        return float(total), float(weight)
 
     def reconstruct(self, X: Any, cells: Any = None) -> Any:
         """P(cell = 1 given the observed cells of its row).
@@ -204,12 +210,16 @@ class Asking(BaseEstimator):
         -------
         (n, n_features) array of 0 and 1, and the causes if asked for
         """
+        rng = self._drawing(n, random_state)
+        cells, causes = self._model.draw(self._params, int(n), rng)
+        return (cells, causes) if return_causes else cells
+
+    def _drawing(self, n: Any, random_state: Any) -> np.random.Generator:
+        """Random numbers for ``n`` rows, which must be a number of rows."""
         check_is_fitted(self, "_params")
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
             raise InputError(f"{self._name}: n must be a whole number, 1 or more; got {n!r}.")
-        seed = seed_of(self.random_state if random_state is None else random_state)
-        cells, causes = self._model.draw(self._params, int(n), stream(seed, "sample"))
-        return (cells, causes) if return_causes else cells
+        return stream(seed_of(self.random_state if random_state is None else random_state), "sample")
 
     @property
     def n_free_(self) -> int:
@@ -224,7 +234,7 @@ class Asking(BaseEstimator):
 
     def _training_log_likelihood(self, source: Any) -> float:
         """Log-likelihood of the training table for criteria."""
-        return float(self.score(source) * self.weight_seen_)
+        return self._weighted_sum(source, self._model.log_prob)[0]
 
     def bic(self, X: Any) -> float:
         """Bayesian information criterion, smaller is better: -2 log L + p log n.

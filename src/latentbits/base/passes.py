@@ -44,14 +44,14 @@ class StartRows:
 
 
 class Scored:
-    """Weighted sum of the row scores of a block, and the weight."""
+    """Weighted sum of a value per row of a block, and the weight; ``question(block, ready)`` gives the values."""
 
-    def __init__(self, model: Any) -> None:
-        self.model = model
+    def __init__(self, question: Any) -> None:
+        self.question = question
 
     def __call__(self, block: Block, rows: Any, ready: Any) -> tuple[tuple[float, float], None]:
         weights = block.row_weights()
-        return (float(self.model.log_prob(block, ready) @ weights), float(weights.sum())), None
+        return (float(self.question(block, ready) @ weights), float(weights.sum())), None
 
 
 class Filled:

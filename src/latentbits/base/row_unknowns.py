@@ -33,6 +33,10 @@ class RowUnknowns(BaseEstimator):
         scores = self.fold_in_scores(X)
         return float(scores.sum()), len(scores)
 
+    def _training_log_likelihood(self, source: Any) -> float:
+        """The same, weighted, for the training table."""
+        return float(self._weighted_sum(source, self._model.fold_in)[0])
+
     def _given_unknowns(self, values: Any) -> Any:
         """Row unknowns given by the user, as a matrix."""
         check_is_fitted(self, "_params")

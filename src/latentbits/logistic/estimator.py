@@ -153,13 +153,6 @@ class LogisticPCA(RowUnknowns, LatentBitsEstimator):
         self.components_, self.offset_ = self._params.loadings, self._params.offset
         self.latent_sample_ = self._params.latent.values
 
-    def _training_log_likelihood(self, source: Any) -> float:
-        sizes = float((self.components_**2).sum())
-        sizes += float(self._params.latent.weights @ (self._params.latent.values**2).sum(axis=1)) * (
-            self.weight_seen_ / self._params.latent.weights.sum()
-        )
-        return self.objective_ + 0.5 * self.ridge * sizes
-
     def inverse_transform(self, scores: Any) -> Any:
         """P(cell = 1) of rows with given scores."""
         odds = self._given_unknowns(scores) @ self.components_ + self.offset_
