@@ -52,10 +52,12 @@ test-oldest:
 papers: $(VENV)/.test
 	$(BIN)/python -m papers.debd
 	$(BIN)/python -m papers.aspect --full
+	$(BIN)/python -m papers.noisy_or --full
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.aspect
+	$(BIN)/python -m benchmarks.noisy_or
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests papers benchmarks examples

@@ -11,4 +11,13 @@ EXPERIMENTS = {
     "aspect-topics": "papers.aspect.text:topics",
     "aspect-expansion": "papers.aspect.text:expansion",
     "aspect-properties": "papers.aspect.properties:properties",
+    "noisy-or-recovery": "papers.noisy_or.images:recovery",
+    "noisy-or-likelihood": "papers.noisy_or.images:likelihood",
+    "noisy-or-selection": "papers.noisy_or.images:selection",
+    "noisy-or-run-time": "papers.noisy_or.images:run_time",
+    "noisy-or-compression": "papers.noisy_or.images:compression",
+    "noisy-or-communities": "papers.noisy_or.citations:communities",
+    "noisy-or-shut-off": "papers.noisy_or.citations:shut_off",
+    "noisy-or-matching": "papers.noisy_or.citations:matching",
+    "noisy-or-cross-entropy": "papers.noisy_or.citations:cross_entropy",
 }

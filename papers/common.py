@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from latentbits.errors import LatentBitsWarning
+from papers import EXPERIMENTS
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,13 @@ class Outcome:
         self.claims.append(Claim(claim, paper, wanted, text, bool(met)))
 
 
+def quietly(estimator: Any, X: Any) -> Any:
+    """Fit without doubts on the screen."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        return estimator.fit(X)
+
+
 def plain(value: Any) -> Any:
     """A value as JSON can hold it, numbers to six digits."""
     if isinstance(value, dict):
@@ -53,7 +65,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, (np.integer, np.bool_)):
         return value.item()
     if isinstance(value, (float, np.floating)):
-        return float(f"{value:.6g}")
+        return None if np.isnan(value) else float(f"{value:.6g}")
     return value
 
 
@@ -87,3 +99,17 @@ def table(folder: Path) -> str:
             cells = (record["experiment"], *(claim[key] for key in ("claim", "paper", "wanted", "ours", "verdict")))
             lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def main(family: str, here: Path, arguments: list[str]) -> int:
+    """Run the named experiments of a family (``python -m papers.FAMILY [--full] [NAME ...]``), or all; write the verdicts."""
+    names = [name for name in arguments if not name.startswith("-")]
+    missed = 0
+    for name, place in EXPERIMENTS.items():
+        if name.startswith(f"{family}-") and (not names or name in names):
+            module, function = place.split(":")
+            outcome = run(getattr(importlib.import_module(module), function), here / "results", "--full" in arguments)
+            missed += sum(not claim.met for claim in outcome.claims)
+    (here / "results" / "table.md").write_text(table(here / "results"))
+    print(f"{missed} acceptance lines not met" if missed else "all acceptance lines met")
+    return 1 if missed else 0

@@ -9,8 +9,8 @@ from sklearn.decomposition import NMF
 from sklearn.metrics import roc_auc_score
 
 from papers.aspect.data import IMAGE, corroded, digits
-from papers.aspect.likelihood import aspect, logistic, mixture, quietly
-from papers.common import Outcome
+from papers.aspect.likelihood import aspect, logistic, mixture
+from papers.common import Outcome, quietly
 
 K = 10
 

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import numpy as np
 from scipy.special import logsumexp
 
 from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA
-from latentbits.errors import LatentBitsWarning
 from papers.aspect.data import digits
-from papers.common import Outcome
+from papers.common import Outcome, quietly
 
 NUMBERS = (2, 5, 10, 20, 40)
 AT_MOST = {"AB": (128.5, 96.5, 82.5, 71.5, 61.5), "MB": (134, 106, 94, 87, 79)}
 HELD_OUT = {"LPCA": range(2, 13), "AB": (5, 10, 20, 30, 40, 50, 60, 80), "MB": (5, 10, 15, 20, 30, 40, 60)}
 CLIP = 1e-3
-
-
-def quietly(estimator, X):
-    """Fit without doubts on the screen."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LatentBitsWarning)
-        return estimator.fit(X)
 
 
 def aspect(k: int, n_init: int, seed: int = 0) -> AspectBernoulli:

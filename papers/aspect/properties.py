@@ -11,8 +11,7 @@ from latentbits import AspectBernoulli, BernoulliMixture
 from latentbits.aspect.model import AspectModel, AspectParams
 from latentbits.data.source import open_source
 from latentbits.engine.sweep import LocalSweep
-from papers.aspect.likelihood import quietly
-from papers.common import Outcome
+from papers.common import Outcome, quietly
 from tests.reference import aspect as twin
 
 

@@ -12,8 +12,8 @@ from sklearn.metrics import roc_auc_score
 
 from latentbits.errors import NoPhantomWarning
 from papers.aspect.data import GROUPS, posts
-from papers.aspect.likelihood import aspect, quietly
-from papers.common import Outcome
+from papers.aspect.likelihood import aspect
+from papers.common import Outcome, quietly
 
 K = 5
 # The paper's topics in their words; a star stands for any ending.

@@ -18,6 +18,7 @@ _HOMES = {
     "AspectBernoulli": "latentbits.aspect",
     "BernoulliMixture": "latentbits.mixture",
     "LogisticPCA": "latentbits.logistic",
+    "NoisyOrComponentAnalysis": "latentbits.noisy_or",
     "load": "latentbits.persist",
     "select": "latentbits.selection",
     "bootstrap_lrt": "latentbits.selection",

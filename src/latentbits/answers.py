@@ -31,6 +31,8 @@ class Explanation:
         P(cell = 1 | the other cells of the row).
     missing : (m,) or None
         For families that have the notion, the probability that a zero is a one that was lost; NaN for other cells.
+    leak : (m,) or None
+        For families with causes outside the components, their share; with it the shares of a cell sum to one.
     """
 
     row: np.ndarray
@@ -42,6 +44,7 @@ class Explanation:
     evidence: Float
     probability: Float
     missing: Float | None = None
+    leak: Float | None = None
 
     @property
     def surprise(self) -> Float:
@@ -56,7 +59,7 @@ class Explanation:
             self,
             **{
                 name: getattr(self, name)[which]
-                for name in ("row", "column", "value", "share", "evidence", "probability", "missing")
+                for name in ("row", "column", "value", "share", "evidence", "probability", "missing", "leak")
                 if getattr(self, name) is not None
             },
         )
@@ -76,6 +79,8 @@ class Explanation:
             }
             if self.missing is not None:
                 record["missing"] = float(self.missing[i])
+            if self.leak is not None:
+                record["leak"] = float(self.leak[i])
             for k, name in enumerate(self.component_names):
                 record[f"share_{name}"] = float(self.share[i, k])
             for k, name in enumerate(self.component_names):

@@ -18,6 +18,7 @@ ESTIMATORS = {
     "AspectBernoulli": "latentbits.aspect",
     "BernoulliMixture": "latentbits.mixture",
     "LogisticPCA": "latentbits.logistic",
+    "NoisyOrComponentAnalysis": "latentbits.noisy_or",
 }
 
 
@@ -47,6 +48,8 @@ def _option(value: Any) -> Any:
         value = value.item()
     if isinstance(value, tuple) and all(isinstance(item, np.ndarray) for item in value):
         return {"arrays": [item.tolist() for item in value]}
+    if isinstance(value, tuple) and all(isinstance(item, (int, float)) for item in value):
+        return {"tuple": list(value)}
     if isinstance(value, (np.ndarray, list, tuple)) and not _holds_objects(value):
         return {"array": np.asarray(value).tolist()}
     return value if isinstance(value, (str, int, float, bool)) else None
@@ -56,6 +59,8 @@ def _given(value: Any) -> Any:
     """The inverse of :func:`_option`."""
     if not isinstance(value, dict):
         return value
+    if "tuple" in value:
+        return tuple(value["tuple"])
     return tuple(np.array(item) for item in value["arrays"]) if "arrays" in value else np.array(value["array"])
 
 

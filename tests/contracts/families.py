@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA
+from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA, NoisyOrComponentAnalysis
 from latentbits.testing import Family
 
 
@@ -35,5 +35,24 @@ FAMILIES = [
         "LogisticPCA, bound of the paper",
         options(n_components=2, n_init=1, ridge=0.1, solver="mm", max_iter=40, random_state=0)(LogisticPCA),
         1e-6,
+    ),
+    # Among the parameters are losses of hundreds of nats.
+    Family(
+        "NoisyOrComponentAnalysis",
+        options(n_components=3, n_init=2, max_iter=60, random_state=0)(NoisyOrComponentAnalysis),
+        1e-5,
+    ),
+    Family(
+        "NoisyOrComponentAnalysis, exact",
+        options(n_components=2, n_init=1, inference="exact", max_iter=60, random_state=0)(NoisyOrComponentAnalysis),
+        1e-5,
+    ),
+    Family(
+        "NoisyOrComponentAnalysis, cold start at rows",
+        options(n_components=2, n_init=1, init="rows", e_step="cold", accelerate=False, max_iter=40, random_state=0)(
+            NoisyOrComponentAnalysis
+        ),
+        1e-5,
+        seeded_at_rows=True,
     ),
 ]

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA
+from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA, NoisyOrComponentAnalysis
 from latentbits.datasets import make_mixture
 
 pytestmark = pytest.mark.filterwarnings(
@@ -28,6 +28,8 @@ pytestmark = pytest.mark.filterwarnings(
         BernoulliMixture(binarize=0.5, smoothing=0.5, accelerate=False, random_state=0),
         AspectBernoulli(binarize=0.0, n_init=2, max_iter=200, random_state=0),
         AspectBernoulli(binarize=0.5, membership_concentration=1.1, accelerate=False, random_state=0),
+        NoisyOrComponentAnalysis(binarize=0.0, n_init=2, max_iter=200, random_state=0),
+        NoisyOrComponentAnalysis(binarize=0.5, inference="exact", n_init=1, random_state=0),
         LogisticPCA(binarize=0.0, ridge=0.1, n_init=2, max_iter=200, random_state=0),
         LogisticPCA(binarize=0.5, ridge=1.0, solver="mm", n_init=1, max_iter=200, random_state=0),
     ]

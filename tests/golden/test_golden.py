@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import latentbits
-from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA, datasets
+from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA, NoisyOrComponentAnalysis, datasets
 from latentbits.errors import LatentBitsWarning
 
 FOLDER = Path(__file__).parent
@@ -34,8 +34,16 @@ FITS = {
         datasets.load_zoo().data,
         {"n_components": 2, "ridge": 1.0, "tol": 1e-9, "n_init": 1, "random_state": 0},
     ),
+    "noisyor_votes_k3": lambda: (
+        datasets.load_votes().data,
+        {"n_components": 3, "tol": 1e-9, "n_init": 1, "random_state": 0},
+    ),
+    "noisyor_diabetes_exact_k3": lambda: (
+        datasets.load_diabetes_symptoms().data,
+        {"n_components": 3, "inference": "exact", "tol": 1e-9, "n_init": 1, "random_state": 0},
+    ),
 }
-CLASSES = {"aspect": AspectBernoulli, "logistic": LogisticPCA}
+CLASSES = {"aspect": AspectBernoulli, "logistic": LogisticPCA, "noisyor": NoisyOrComponentAnalysis}
 
 
 def outcome(name):

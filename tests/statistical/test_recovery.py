@@ -93,3 +93,48 @@ def test_aspect_probabilities_and_losses_are_recovered():
     assert np.mean(errors) < 0.05 and np.max(errors) < 0.08, errors
     assert np.mean(cells) < 0.95 and np.max(cells) < 1.05, cells
     assert np.mean(levels) > 0.75 and np.min(levels) > 0.6, levels
+
+
+def test_noisy_or_patterns_from_few_images():
+    """Eight patterns of the images from 200 rows with a tenth of the cells unknown, in at least nine of ten tables."""
+    from latentbits import NoisyOrComponentAnalysis
+    from latentbits.datasets import make_images
+    from latentbits.metrics import weighted_cosine_matching
+
+    whole = 0
+    for seed in range(10):
+        made = make_images(200, unknown=0.1, random_state=seed)
+        model = NoisyOrComponentAnalysis(8, random_state=seed).fit(made.data)
+        pairs = weighted_cosine_matching(model.components_, made.links)["pairs"]
+        whole += all(cosine >= 0.9 for _, _, cosine in pairs)
+    assert whole >= 9
+
+
+def test_noisy_or_streams_find_the_patterns():
+    """One pass over 5000 images in batches of 250 finds at least seven of the eight patterns."""
+    from latentbits import NoisyOrComponentAnalysis
+    from latentbits.datasets import make_images
+    from latentbits.metrics import weighted_cosine_matching
+
+    for seed in range(4):
+        made = make_images(5000, random_state=seed)
+        model = NoisyOrComponentAnalysis(8, random_state=seed)
+        for part in np.array_split(made.data, 20):
+            model.partial_fit(part)
+        pairs = weighted_cosine_matching(model.components_, made.links)["pairs"]
+        assert sum(cosine >= 0.9 for _, _, cosine in pairs) >= 7
+
+
+def test_noisy_or_fills_hidden_cells():
+    """A fifth of the cells hidden: log-loss near that of the true model, far below column means."""
+    from latentbits import NoisyOrComponentAnalysis
+    from latentbits.datasets import make_images
+    from latentbits.metrics import cell_log_loss
+
+    made = make_images(2000, random_state=0)
+    hidden = np.random.default_rng(0).random(made.data.shape) < 0.2
+    X = np.where(hidden, np.nan, made.data)
+    model = NoisyOrComponentAnalysis(8, random_state=0).fit(X)
+    loss = cell_log_loss(made.data[hidden], model.reconstruct(X)[hidden])
+    mean = cell_log_loss(made.data[hidden], np.broadcast_to(np.nanmean(X, axis=0), X.shape)[hidden])
+    assert loss < 0.30 and mean > 0.55

@@ -47,3 +47,37 @@ def test_aspect_benchmarks_run():
     }
     assert aspect.missed(good) == []
     assert aspect.missed({**good, "sparse": {"ratio": 16.0}, "transform": {"ratio": 3.0}}) == ["sparse", "transform"]
+
+
+def test_noisy_or_benchmarks_run(tmp_path):
+    from benchmarks import noisy_or
+    from latentbits.datasets import make_noisy_or
+
+    made = make_noisy_or(120, 10, 3, random_state=0)
+    links = np.random.default_rng(0).uniform(0.05, 0.9, (3, 10))
+    other = noisy_or.PaperFit(made.data, links, np.full(10, 0.1), np.full(3, 0.3))
+    bounds = []
+    for _ in range(6):
+        other.e_step()
+        bounds.append(other.bound())
+        other.m_step(probes=30)
+    assert np.isfinite(bounds).all() and bounds[-1] > bounds[0]
+    params = noisy_or.OnePass(sp.csr_array(made.data), 3, warm_up=12)()
+    assert params.theta.shape == (3, 10)
+    path = tmp_path / "table.parquet"
+    noisy_or.write_million(path, 400, 20, k=3, chunk=200)
+    import pyarrow.parquet as pq
+
+    assert pq.read_table(path).shape == (400, 20)
+    good = {
+        "paper": {"ratio": 150.0, "reached": True},
+        "corex": [{"set": "s", "ratio": 6.0}],
+        "million": {"out of core": {"megabytes": 500.0}, "same_bits": True},
+    }
+    assert noisy_or.missed(good) == []
+    bad = {
+        **good,
+        "corex": [{"set": "s", "ratio": 1.0}],
+        "million": {"out of core": {"megabytes": 5000.0}, "same_bits": False},
+    }
+    assert noisy_or.missed(bad) == ["corex on s", "million: memory", "million: bits"]

@@ -19,7 +19,7 @@ from latentbits.engine.stats import Lowest, TreeSum, add, flatten, scale, shape_
 from latentbits.engine.sweep import LocalSweep
 from latentbits.errors import FileError, FitError, MonotonicityError, ObjectiveFellWarning
 
-from .toys import Asking, Coin, CoinParams, Effort, EffortParams, Falling
+from .toys import Asking, Coin, CoinParams, Effort, EffortParams, Falling, Staged
 
 
 @pytest.fixture
@@ -230,6 +230,58 @@ def test_progress_bar_shows_time_left(table):
     stream = io.StringIO()
     run(sweep_of(table), events.ProgressBar(Console(file=stream, force_terminal=True, width=120)))
     assert "start 3/3" in stream.getvalue()
+
+
+def test_stages_follow_each_other(table):
+    """A stage ends after its passes, the next begins where ``enter`` says, and falls between stages are no falls."""
+    sweep = sweep_of(table)
+    steps = list(em(Staged(), sweep, State(start(sweep)), EMOptions(tol=1e-12, strict=True, accelerate=False)))
+    assert [step.last for step in steps[:4]] == [False, False, False, True]
+    assert steps[0].objective == steps[1].objective > steps[2].objective  # held; then begun anew from worse coins
+    assert steps[2].point.params.heads.tolist() == [0.1, 0.2]
+    assert [step.state.stage for step in steps[:4]] == [0, 1, 2, 2] and steps[-1].settled
+    gains = np.diff([step.objective for step in steps[3:]])
+    assert (gains >= -1e-9).all()
+    # Resumed in any stage it goes on in that stage.
+    for k in (0, 1, 2, 3):
+        again = list(em(Staged(), sweep, steps[k].state, EMOptions(tol=1e-12, strict=True, accelerate=False)))
+        assert [step.objective for step in again] == [step.objective for step in steps[k + 1 :]]
+
+
+def test_a_start_cut_short_in_an_early_stage_is_not_preferred(table):
+    """Its objective belongs to another stage: it counts only if no start came further."""
+    listener = events.Call(lambda event: event.restart == 1 and event.step.state.iteration == 2)
+    result = run(sweep_of(table), listener, model=Staged(), tol=1e-9)
+    assert [restart.complete for restart in result.restarts] == [True, False]
+    assert result.best.number == 0 and result.stopped and result.n_reached == 1
+    short = run(sweep_of(table), events.Call(lambda event: True), model=Staged(), tol=1e-9)
+    assert not short.best.complete
+
+
+def test_resume_at_the_last_pass_of_an_early_stage(table, tmp_path):
+    """A start that had no pass left when it was interrupted is as incomplete as it was."""
+    path = tmp_path / "toy.checkpoint"
+
+    def fit(bookmark=None, listener=None):
+        sweep = sweep_of(table)
+        starts = [(0.3, 0.6), (0.49, 0.51)]
+        return fit_restarts(
+            Staged(), sweep, lambda r: start(sweep, starts[r]), 2, EMOptions(tol=1e-9, max_iter=2, accelerate=False),
+            listener or events.Listener(), "toy", bookmark, CoinParams,
+        )  # fmt: skip
+
+    straight = fit()
+    count = iter(range(1, 100))
+
+    def interrupt(event):
+        if next(count) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(Bookmark(path, {}, every=1e9), events.Call(interrupt))
+    resumed = fit(Bookmark(path, {}))
+    assert [r.complete for r in straight.restarts] == [r.complete for r in resumed.restarts] == [False, False]
+    assert resumed.best.number == straight.best.number
 
 
 @pytest.mark.parametrize("stop_after", [1, 2, 3, 5, 8, 13, 21])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -11,8 +12,11 @@ from latentbits.aspect import kernels as aspect_kernels
 from latentbits.data import kernels as data_kernels
 from latentbits.data.source import open_source
 from latentbits.engine import kernels as engine_kernels
+from latentbits.errors import LatentBitsWarning
 from latentbits.logistic import kernels as logistic_kernels
 from latentbits.mixture import kernels as mixture_kernels
+from latentbits.noisy_or import kernels as noisy_or_kernels
+from latentbits.noisy_or import sampling_kernels
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -232,8 +236,50 @@ def test_logistic_rows_as_python(name):
         np.testing.assert_allclose(first, second, atol=1e-9)
 
 
+def test_noisy_or_rows_as_python(monkeypatch):
+    """Every kernel of the family without the compiler, in one walk through a fitted model."""
+    from latentbits import NoisyOrComponentAnalysis
+    from latentbits.datasets import make_noisy_or
+    from latentbits.noisy_or.m_steps import _Probe
+
+    X = make_noisy_or(60, 9, 3, unknown=0.1, random_state=0).data
+    model = NoisyOrComponentAnalysis(3, n_init=1, tol=1e-4, random_state=0).fit(X)
+    few = X[:4]
+
+    def answers():
+        maths, ready = model._model, model._model.ready(model._params)
+        block = open_source(few).block(0)
+        start = maths.represent(block, ready)
+        sums = maths.e_step(block, np.full_like(start, 0.4), ready)[0]
+        probe = _Probe(maths)(block, start, ready, model._params.theta, model._params.theta0)
+        draws = model.importance_scores(few, 20)
+        return [
+            start, sums.held, sums.extra, sums.leak, np.array(sums.value), *probe,
+            model.explain(few).share, model.score_samples(few, "mean_field"), draws.value, draws.effective_draws,
+            model.quickscore(few).value, model.gibbs_posteriors(few, 3, 1),
+        ]  # fmt: skip
+
+    compiled = answers()
+    for module in (noisy_or_kernels, sampling_kernels):
+        for name, kernel in list(vars(module).items()):
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(module, name, _vectorised(kernel.py_func))
+    for first, second in zip(compiled, answers()):
+        np.testing.assert_allclose(first, second, atol=1e-8)
+
+
+def test_the_series_is_the_sum_over_states():
+    """E log(1 - exp(-u)) both ways; the series is never above."""
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        n = int(rng.integers(1, 8))
+        m, strengths, theta0 = rng.random(n), rng.exponential(0.7, n) + 0.02, rng.uniform(0.005, 0.5)
+        both = [sampling_kernels.expected_log_on(theta0, m, strengths, n, most) for most in (8, -1)]
+        assert both[0] - 1e-9 <= both[1] <= both[0] + 1e-12
+
+
 def test_one_signature_per_kernel(tmp_path):
-    from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA
+    from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA, NoisyOrComponentAnalysis
     from latentbits.testing import CONTAINERS
 
     table = (np.random.default_rng(0).random((60, 30)) < 0.1).astype(float)
@@ -244,7 +290,17 @@ def test_one_signature_per_kernel(tmp_path):
         AspectBernoulli(2, n_init=1, tol=1e-4, random_state=0).fit(made).transform(made)
         for solver in ("lbfgs", "mm"):
             LogisticPCA(2, n_init=1, ridge=1.0, tol=1e-3, solver=solver, random_state=0).fit(made)
-    for module in (data_kernels, engine_kernels, mixture_kernels, aspect_kernels, logistic_kernels):
+        noca = NoisyOrComponentAnalysis(2, n_init=1, m_step="newton", tol=1e-3, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LatentBitsWarning)
+            noca.fit(made)
+        noca.explain(made, cells=([0, 1], [1, 2]))
+        for method in ("mean_field", "importance"):
+            noca.score_samples(made, method)
+        noca.quickscore(made)
+        noca.gibbs_posteriors(made, 2, 1)
+    modules = (data_kernels, engine_kernels, mixture_kernels, aspect_kernels, logistic_kernels)
+    for module in (*modules, noisy_or_kernels, sampling_kernels):
         for kernel in vars(module).values():
             if hasattr(kernel, "signatures"):
                 # Older Numba also lists whole numbers known when compiling, as a type of their own.

@@ -14,6 +14,7 @@ from latentbits import BernoulliMixture
 from latentbits.data.source import open_source
 from latentbits.data.summary import totals
 from latentbits.datasets import make_mixture
+from latentbits.engine.seeds import hamming
 from latentbits.errors import (
     DuplicateComponentWarning,
     EmptyComponentWarning,
@@ -23,7 +24,7 @@ from latentbits.errors import (
     TableWarning,
 )
 from latentbits.mixture.model import MixtureModel, MixtureParams
-from latentbits.mixture.starts import hamming, random_start
+from latentbits.mixture.starts import random_start
 
 from ..reference.mixture import em_step, explain_cell, log_joint
 

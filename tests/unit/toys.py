@@ -119,3 +119,31 @@ class Falling(Coin):
     def objective(self, params, stats):
         self.falls = getattr(self, "falls", 0) + 1
         return -float(self.falls)
+
+
+class Staged(Coin):
+    """Three stages: two passes with both coins held at the start, one pass that begins with other coins, then to the end."""
+
+    limits = (2, 1, None)
+
+    def __init__(self, stage=0):
+        self.stage = stage
+
+    @property
+    def passes(self):
+        return self.limits[self.stage]
+
+    def is_last(self, params):
+        return self.stage == 2
+
+    def next_stage(self):
+        return Staged(self.stage + 1)
+
+    def final(self):
+        return Staged(2)
+
+    def enter(self, point, sweep):
+        return point._replace(params=CoinParams(np.array([0.1, 0.2]))) if self.stage == 1 else point
+
+    def m_step(self, params, stats, again):
+        return params if self.stage == 0 else super().m_step(params, stats, again)

@@ -157,7 +157,7 @@ class AspectModel(Model):
 
     def stream_rows(self, block: Block, params: AspectParams) -> Any:
         """Memberships folded in, away from zero."""
-        answering = self.finer()
+        answering = self.final()
         return floored(answering.represent(block, answering.ready(params))), block.weights
 
     def ready(self, params: AspectParams) -> Ready:
@@ -177,13 +177,13 @@ class AspectModel(Model):
             params,
         )
 
-    def exact_at(self, params: AspectParams) -> bool:
+    def is_last(self, params: AspectParams) -> bool:
         """Whether no column was summed by a polynomial with more error than rounding."""
         if self.row_error <= ROUNDING:
             return True
         return split_columns(params.probs, self.active, self.rate, self.row_error).error <= ROUNDING
 
-    def finer(self) -> AspectModel:
+    def final(self) -> AspectModel:
         """The model without polynomials, but where they are exact to rounding."""
         return replace(self, row_error=min(self.row_error, ROUNDING))
 
@@ -311,9 +311,9 @@ class AspectModel(Model):
         seen[self.n_components - self.n_pinned :] = False
         return AspectParams(np.where(seen, on / np.where(seen, total, 1.0), params.probs))
 
-    def conclude(self, point: Any, sweep: Any) -> tuple[AspectParams, float]:
+    def conclude(self, point: Any, sweep: Any, complete: bool) -> tuple[AspectParams, float]:
         """Put causes in order, put constant columns back, and remember what answers need; all exact."""
-        exact = self.finer()
+        exact = self.final()
         params = AspectParams(point.params.probs)
         ready = exact.ready(params)
         (stats, pure, latent), _ = sweep.map(_Remember(exact), point.rows, ready, keep_rows=False)

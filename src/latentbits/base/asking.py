@@ -49,7 +49,7 @@ class Asking(BaseEstimator):
         return self._per_row(X, self._model.log_prob)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean log-likelihood per row in nats.
+        """Mean log-likelihood per row in nats (``score_kind_`` says whether it is exact).
 
         Parameters
         ----------
@@ -267,8 +267,7 @@ class Asking(BaseEstimator):
         names = np.arange(self.n_features_in_) if names is None else names
         out = []
         for k, probabilities in enumerate(self.components_):
-            standing = probabilities * np.log(np.maximum(probabilities, 1e-300) / self.marginals_)
-            for rank, j in enumerate(np.argsort(-standing, kind="stable")[:top]):
+            for rank, j in enumerate(np.argsort(-self._standing(probabilities), kind="stable")[:top]):
                 out.append(
                     {
                         "component": k,
@@ -281,6 +280,10 @@ class Asking(BaseEstimator):
                     }
                 )
         return out
+
+    def _standing(self, probabilities: Any) -> Any:
+        """How much every feature of a component stands out from the marginals."""
+        return probabilities * np.log(np.maximum(probabilities, 1e-300) / self.marginals_)
 
     def components_frame(self, top: int = 10) -> Any:
         """The components as readable feature lists with probabilities, as a pandas frame.

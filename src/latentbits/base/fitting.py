@@ -36,7 +36,7 @@ from .common import digest_of, seed_of
 from .passes import StartRows, TableSums
 
 # Attributes that tell of a fit as a whole; they go when more rows are taken in.
-TOLD_OF_A_FIT = ("objective_", "restarts_", "n_reached_", "conditional_log_likelihood_", "stability_")
+TOLD_OF_A_FIT = ("objective_", "restarts_", "n_reached_", "conditional_log_likelihood_", "stability_", "bic_bound_")
 
 
 class Fitting(BaseEstimator):
@@ -236,8 +236,8 @@ class Fitting(BaseEstimator):
 
     def _take(self, model: Any, sweep: Any, result: Result, sums: Totals) -> None:
         """Keep the outcome of a fit."""
-        self._params, objective = model.conclude(result.point, sweep)
-        self._model = model.finer()
+        self._params, objective = model.conclude(result.point, sweep, result.best.complete)
+        self._model = model.final()
         self._online: Online | None = None
         self._online_sums: Totals | None = None
         self.n_iter_ = result.best.n_iter
@@ -307,7 +307,7 @@ class Fitting(BaseEstimator):
             names = getattr(self, "feature_names_in_", np.arange(len(sums.ones)))
             warnings.warn(
                 f"{self._name}: {len(unknown)} column{'s' * (len(unknown) > 1)} without any known cell (first: "
-                f"{names[unknown[0]]}); their probabilities stay at 1/2.",
+                f"{names[unknown[0]]}); their probabilities come from the prior alone.",
                 TableWarning,
                 stacklevel=5,
             )

@@ -17,6 +17,7 @@ import typer
 from .. import __version__
 from ..errors import InputError, LatentBitsError
 from . import data as data_commands
+from . import links as link_analysis
 from . import models
 from . import reproduce as experiments
 
@@ -51,6 +52,7 @@ for _command in (
     models.select,
     models.sample,
     models.expand,
+    link_analysis.links,
     experiments.reproduce,
     data_commands.doctor,
 ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import logging
 import sys
@@ -17,7 +18,12 @@ from ..errors import InputError, LatentBitsWarning
 from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
 from .output import check_target, matrix_rows, show_components, write_rows
 
-FAMILIES = {"mixture": "BernoulliMixture", "aspect": "AspectBernoulli", "logistic": "LogisticPCA"}
+FAMILIES = {
+    "mixture": "BernoulliMixture",
+    "aspect": "AspectBernoulli",
+    "logistic": "LogisticPCA",
+    "noisy-or": "NoisyOrComponentAnalysis",
+}
 
 # Estimator options that the command line has options of its own for.
 OWN_OPTIONS = {
@@ -64,14 +70,16 @@ def _estimator(family: str, settings: list[str] | None = None, **options: Any) -
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """Name and value of NAME=VALUE; values are read as JSON where they can be."""
+    """Name and value of NAME=VALUE; values are read as JSON or Python where they can be, 1,2 as a pair."""
     name, separator, value = text.partition("=")
     if not separator:
         raise InputError(f"--set {text!r} is not of the form NAME=VALUE.")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return name, read(value)
+        except (ValueError, SyntaxError):
+            continue
+    return name, value
 
 
 @contextmanager
@@ -204,8 +212,8 @@ def transform(
     """Represent every row of TABLE by the components of MODEL."""
     check_target(out)
     estimator = _loaded(model)
-    opened = table.open(estimator.binarize)
     with _told():
+        opened = table.open(estimator)
         values = estimator.transform(opened.reader)
     _tell_kinds(estimator)
     write_rows(*matrix_rows(values, list(estimator.get_feature_names_out()), opened), out)
@@ -230,8 +238,8 @@ def impute(
     """Fill the blanks of TABLE."""
     check_target(out)
     estimator = _loaded(model)
-    opened = table.open(estimator.binarize)
     with _told():
+        opened = table.open(estimator)
         values = estimator.impute(opened.reader, how=how, random_state=seed)
     names = opened.columns or [str(j) for j in range(opened.shape[1])]
     write_rows(*matrix_rows(values, names, opened), out)
@@ -256,8 +264,8 @@ def explain(
     if surprising < 0:
         raise InputError(f"--surprising must be 1 or more; got {surprising}.")
     estimator = _loaded(model)
-    opened = table.open(estimator.binarize)
     with _told():
+        opened = table.open(estimator)
         explanation = _explanation(estimator, opened, cell, unknown, surprising)
     rows = explanation.to_records()
     names = _row_names(opened, opened.shape[0])
@@ -428,7 +436,7 @@ def expand(
             estimator = _loaded(fitted)
             if not hasattr(estimator, "expand"):
                 raise InputError(f"{fitted} holds a {type(estimator).__name__}; expand needs an AspectBernoulli.")
-            opened = table.open(estimator.binarize)
+            opened = table.open(estimator)
         rows = estimator.expand(opened.reader, numbers, top, by)
     names = _row_names(opened, opened.shape[0])
     for record in rows:

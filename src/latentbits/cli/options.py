@@ -12,14 +12,16 @@ import typer
 TablePath = Annotated[
     str,
     typer.Argument(
-        metavar="TABLE", help="csv, tsv (also gz), parquet file or folder, npz, npy, mtx, baskets; - is stdin."
+        metavar="TABLE",
+        help="csv, tsv (also gz), parquet file or folder, npz, npy, mtx, transactions, triples (row,column); - is stdin.",
     ),
 ]
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL", help="A model written by `latentbits fit`.")]
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", help="csv, tsv, parquet, npz, npy, mtx, transactions or triples; by default told by the name."
+        "--format",
+        help="csv, tsv, parquet, npz, npy, mtx, transactions (baskets) or triples (edges); by default told by the name.",
     ),
 ]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column with row names.")]
@@ -58,11 +60,15 @@ class TableFile:
             "encoding": "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding,
         }
 
-    def open(self, binarize: float | None = None) -> Any:
-        """The table; ``binarize`` is the threshold to use if the command line gives none."""
+    def open(self, estimator: Any = None) -> Any:
+        """The table; for a fitted estimator with its threshold (unless the command line gives one) and its columns."""
         from ..data import read_table
 
-        return read_table(self.path, binarize=binarize if self.binarize is None else self.binarize, **self.how)
+        if estimator is None:
+            return read_table(self.path, binarize=self.binarize, **self.how)
+        binarize = estimator.binarize if self.binarize is None else self.binarize
+        columns = getattr(estimator, "feature_names_in_", None)
+        return read_table(self.path, binarize=binarize, columns=columns, **self.how)
 
 
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:

@@ -111,6 +111,8 @@ def show_components(estimator: Any, top: int = 8) -> None:
     table.add_column(f"features that stand out ({what} / share of ones overall)")
     for k in range(estimator.n_components):
         mine = [row for row in rows if row["component"] == k]
+        if hasattr(estimator, "leak_"):  # features without a link say nothing here
+            mine = [row for row in mine if row["probability"] >= 0.01] or mine[:1]
         value = "probability" if "probability" in mine[0] else "loading"
         text = ", ".join(f"{row['feature']} {row[value]:.2f}/{row['marginal']:.2f}" for row in mine)
         kind = estimator.kinds_[k] if hasattr(estimator, "kinds_") else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,11 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import FileError, InputError
+from ..errors import FileError, InputError, TableWarning
 from .readers import ArrayReader, Reader, SparseReader
 from .text import read_delimited, read_transactions, read_triples
 
 FORMATS = ("csv", "tsv", "parquet", "npz", "npy", "mtx", "transactions", "triples")
+ALIASES = {"baskets": "transactions", "edges": "triples"}
 SUFFIXES = {
     ".csv": "csv",
     ".txt": "csv",
@@ -31,6 +33,7 @@ SUFFIXES = {
     ".baskets": "transactions",
     ".transactions": "transactions",
     ".triples": "triples",
+    ".edges": "triples",
 }
 
 
@@ -77,6 +80,7 @@ def read_table(
     header: bool | None = None,
     encoding: str = "utf-8-sig",
     binarize: float | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Table:
     """Open a table in a file.
 
@@ -93,6 +97,9 @@ def read_table(
         How delimited text is written; by default found out (the encoding is UTF-8).
     binarize : float, optional
         Cells above it are 1, others 0.
+    columns : sequence of str, optional
+        Of transaction lists and triples, whose columns are only those that occur: the columns that the table is to have.
+        Those that do not occur are 0; others are left out with a warning.
 
     Returns
     -------
@@ -104,6 +111,7 @@ def read_table(
     if not standard_input and not place.exists():
         raise FileError(f"there is no file {place}.")
     kind = format or ("csv" if standard_input else format_of(place))
+    kind = ALIASES.get(kind, kind)
     if kind not in FORMATS:
         raise InputError(f"format {kind!r} is not known; use one of {', '.join(FORMATS)}.")
     if place.is_dir() and kind != "parquet":
@@ -122,16 +130,41 @@ def read_table(
         )
         return Table(text.reader, text.ids, id_column or "id", text.labels)
     if kind == "transactions":
-        return Table(read_transactions(place, delimiter=delimiter, encoding=encoding).reader)
+        return Table(
+            _with_columns(read_transactions(place, delimiter=delimiter, encoding=encoding).reader, columns, place)
+        )
     if kind == "triples":
         text = read_triples(place, delimiter=delimiter, header=header, binarize=binarize, encoding=encoding)
-        return Table(text.reader, text.ids)
+        return Table(_with_columns(text.reader, columns, place), text.ids)
     if kind == "parquet":
         from .parquet import ParquetReader
 
         parquet = ParquetReader(place, binarize, id_column, label_columns)
         return Table(parquet, parquet.ids, id_column or "id", parquet.label_values)
     return Table(_read_arrays(place, kind, binarize))
+
+
+def _with_columns(reader: Any, columns: Sequence[str] | None, place: Path) -> Any:
+    """A sparse table with the named columns, whatever columns occur in it."""
+    if columns is None or list(columns) == list(reader.labels.columns):
+        return reader
+    number = {str(name): j for j, name in enumerate(columns)}
+    theirs = [number.get(name, -1) for name in reader.labels.columns]
+    strange = [name for name, j in zip(reader.labels.columns, theirs) if j < 0]
+    if len(strange) == len(theirs):
+        raise InputError(f"{place}: none of its columns (first: {strange[0]!r}) is known to the model.")
+    if strange:
+        warnings.warn(
+            f"{place}: {len(strange)} column{'s' * (len(strange) > 1)} that the model does not know left out (first: "
+            f"{strange[0]!r}).",
+            TableWarning,
+            stacklevel=3,
+        )
+    coo = reader.csr.tocoo()
+    to = np.array(theirs)[coo.col]
+    kept = to >= 0
+    matrix = sp.coo_array((coo.data[kept], (coo.row[kept], to[kept])), shape=(reader.shape[0], len(number)))
+    return SparseReader(matrix, None, list(number), reader.labels.rows)
 
 
 def _read_arrays(path: Path, kind: str, binarize: float | None) -> Reader:

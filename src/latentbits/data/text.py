@@ -40,7 +40,8 @@ BAD = 3
 DELIMITERS = ",\t;|"
 TRIPLE_HEADERS = {
     "row", "rows", "i", "id", "user", "doc", "document", "source", "sample", "site", "basket", "transaction",
-    "column", "col", "j", "item", "feature", "word", "target", "gene", "species", "value", "x",
+    "column", "col", "j", "item", "feature", "word", "target", "gene", "species", "value", "x", "author", "authors", "paper",
+    "cited", "citing", "from", "to", "product", "quantity", "count", "member", "group", "tag", "customer", "order", "patient",
 }  # fmt: skip
 
 
@@ -304,6 +305,11 @@ def _pivot(path: Path | str, lines: list[list[str]], width: int, binarize: float
             raise FileError(
                 f"{path}: the cell (row {line[0]!r}, column {line[1]!r}) is given twice with different values."
             )
+    if bad.count == 1 and bad.row == 0 and rows:  # very likely names, not a value
+        raise FileError(
+            f"{path}: the value {lines[0][2]!r} of the first entry is not 0, 1 or unknown. If the first line has names, say "
+            "so with --header (header=True)."
+        )
     bad.raise_if_any(str(path), Labels(list(columns), list(rows)))
     if not rows:
         raise FileError(f"{path} holds no entries.")

@@ -11,7 +11,7 @@ from .embedded import (
     load_votes,
     load_zoo,
 )
-from .generators import make_aspect, make_mixture
+from .generators import make_aspect, make_images, make_mixture, make_noisy_or
 from .prepared import PREPARED, fetch, find, load_debd
 
 __all__ = [
@@ -27,5 +27,7 @@ __all__ = [
     "load_votes",
     "load_zoo",
     "make_aspect",
+    "make_images",
     "make_mixture",
+    "make_noisy_or",
 ]

@@ -124,3 +124,122 @@ def make_aspect(
     if unknown > 0:
         data[rng.random(data.shape) < unknown] = np.nan
     return MadeAspect(data, memberships, probs, levels, lost & ~np.isnan(data))
+
+
+class MadeNoisyOr(NamedTuple):
+    """A table drawn from a noisy-or model and the truth behind it."""
+
+    data: np.ndarray  # (n, D) float, NaN where unknown
+    sources: np.ndarray  # (n, K) 0 or 1: sources that are on
+    links: np.ndarray  # (K, D) link probabilities
+    leak: np.ndarray  # (D,)
+    prior: np.ndarray  # (K,)
+
+
+def make_noisy_or(
+    n_rows: int = 500,
+    n_columns: int = 20,
+    n_components: int = 3,
+    *,
+    size: float = 0.3,
+    strength: float = 0.8,
+    prior: float = 0.25,
+    leak: float = 0.02,
+    unknown: float = 0.0,
+    random_state: int = 0,
+) -> MadeNoisyOr:
+    """Draw a table from a random noisy-or model.
+
+    Parameters
+    ----------
+    n_rows, n_columns, n_components : int
+        Size.
+    size : float
+        Share of the columns that each source is linked to.
+    strength, prior, leak : float
+        Probability of every link, of every source, and of the leak.
+    unknown : float
+        Share of cells made unknown at random.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    MadeNoisyOr
+        ``data, sources, links, leak, prior``.
+
+    Examples
+    --------
+    >>> made = make_noisy_or(100, 8, 2, random_state=0)
+    >>> made.data.shape, made.sources.shape
+    ((100, 8), (100, 2))
+    """
+    rng = stream(random_state, "sample", 3)
+    n_linked = max(1, round(size * n_columns))
+    links = np.zeros((n_components, n_columns))
+    for row in links:
+        row[rng.choice(n_columns, n_linked, replace=False)] = strength
+    return _draw_noisy_or(links, np.full(n_columns, leak), np.full(n_components, prior), n_rows, unknown, rng)
+
+
+def _draw_noisy_or(links: Any, leak: Any, prior: Any, n_rows: int, unknown: float, rng: Any) -> MadeNoisyOr:
+    """Rows of a noisy-or model."""
+    sources = rng.random((n_rows, len(prior))) < prior
+    off = np.exp(np.log1p(-leak) + sources @ np.log1p(-links))
+    data = (rng.random(off.shape) >= off).astype(float)
+    if unknown > 0:
+        data[rng.random(data.shape) < unknown] = np.nan
+    return MadeNoisyOr(data, sources.astype(np.uint8), links, leak, prior)
+
+
+def make_images(
+    n_rows: int = 1000,
+    *,
+    strength: float = 0.8,
+    prior: float = 0.25,
+    leak: float = 0.02,
+    unknown: float = 0.0,
+    random_state: int = 0,
+) -> MadeNoisyOr:
+    """Draw 8 × 8 images in which eight patterns overlap, as in the experiments of the noisy-or paper.
+
+    The paper draws its patterns but does not print them; these are a corner block, an L, two horizontal bars, a right
+    column, a hollow square, the diagonals, a centre column and a lower bar, over a leak with two brighter patches.
+
+    Parameters
+    ----------
+    n_rows : int
+        Images.
+    strength, prior, leak : float
+        Probability of every link, of every source, and of the leak.
+    unknown : float
+        Share of cells made unknown at random.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    MadeNoisyOr
+        ``data, sources, links, leak, prior``.
+
+    Examples
+    --------
+    >>> made = make_images(100, random_state=0)
+    >>> made.data.shape, made.links.shape
+    ((100, 64), (8, 64))
+    """
+    shapes = np.zeros((8, 8, 8), bool)
+    shapes[0, :3, :3] = True  # corner block
+    shapes[1, 2:, 0] = shapes[1, 7, :5] = True  # L
+    shapes[2, 1, :] = shapes[2, 4, :] = True  # two bars
+    shapes[3, :, 6:] = True  # right column
+    shapes[4, 2:6, 2:6] = True  # hollow square
+    shapes[4, 3:5, 3:5] = False
+    shapes[5][np.arange(8), np.arange(8)] = shapes[5][np.arange(8), 7 - np.arange(8)] = True  # diagonals
+    shapes[6, :, 3:5] = True  # centre column
+    shapes[7, 6:, :] = True  # lower bar
+    background = np.full((8, 8), leak)
+    background[0:2, 4:6] = background[4:6, 0:2] = max(leak, 0.15)
+    rng = stream(random_state, "sample", 4)
+    links = strength * shapes.reshape(8, 64)
+    return _draw_noisy_or(links, background.ravel(), np.full(8, prior), n_rows, unknown, rng)

@@ -69,6 +69,21 @@ PREPARED = {
         "bc7c6da60fa2feb93cb20d546fd75e5bd6b8818866b2f3aa309735a9a75cc0ed",
         "482,636 lines × 13,245 words of newsgroup posts",
     ),
+    "citations": Prepared(
+        "citations.npz",
+        "a10b399996605c2ddc5610f24ead67625d6b58f835d79ed9ae1e390b1b0c6a82",
+        "8,153 documents × 40 cited authors in five areas of computational linguistics",
+    ),
+    "citations_wide": Prepared(
+        "citations_wide.npz",
+        "90c847e2942cb0dd2a382a91bedea42015c138719fce483b7556f06210dca008",
+        "14,005 documents × 841 cited authors of computational linguistics",
+    ),
+    "debian_depends": Prepared(
+        "large/debian_depends.npz",
+        "6724e16475098e6751a1898e7782adfe2d1f571a9431e56939287164b242ce63",
+        "55,991 packages × 34,840 packages that they depend on",
+    ),
     "retail": Prepared(
         "large/retail_fimi.npz",
         "f5c1ed8f54d687860c24d05dad6b8bb773ebaae90fba91bc3bf4c588f5b62072",

@@ -69,8 +69,10 @@ class State(NamedTuple):
     trail: tuple[Point, ...] = ()  # accepted points since the last jump, for the next one
     n_rescues: int = 0
     n_rejected: int = 0
-    stage: int = 0  # how often the model was exchanged for a finer one
+    stage: int = 0  # how many stages are over
     quiet: int = 0  # small gains in a row
+    passes: int = 0  # of this stage
+    complete: bool = True  # the last pass belonged to the last stage
 
 
 class Step(NamedTuple):
@@ -82,26 +84,39 @@ class Step(NamedTuple):
     gain: float
     settled: bool
     state: State  # where to go on from
+    last: bool = True  # the pass belongs to the last stage of the fit
 
 
 def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator[Step]:
     """Yield steps until the objective settles or ``max_iter`` passes are done."""
     for _ in range(state.stage):
-        model = model.finer()
+        model = model.next_stage()
     while state.iteration < options.max_iter:
         step = _pass(model, sweep, state, options)
-        if step.settled and not model.exact_at(step.point.params):
-            model, step = model.finer(), _begin_stage(step)
+        over = step.settled or (model.passes is not None and step.state.passes >= model.passes)
+        if over and not model.is_last(step.point.params):
+            model = model.next_stage()
+            step = _begin_stage(model, sweep, step)
+        step = step._replace(state=step.state._replace(complete=step.last))
         yield step
         if step.settled:
             return
         state = step.state
 
 
-def _begin_stage(step: Step) -> Step:
-    """Go on from a settled step with a finer model: values of the two are not to be compared."""
-    state = step.state._replace(objective=-np.inf, fallback=None, trail=(), stage=step.state.stage + 1, quiet=0)
-    return step._replace(settled=False, state=state)
+def _begin_stage(model: Model, sweep: Sweep, step: Step) -> Step:
+    """Go on from the end of a stage with the model of the next: values of the two are not to be compared."""
+    state = step.state
+    state = state._replace(
+        point=model.enter(state.fallback or state.point, sweep),
+        objective=-np.inf,
+        fallback=None,
+        trail=(),
+        stage=state.stage + 1,
+        quiet=0,
+        passes=0,
+    )
+    return step._replace(settled=False, state=state, last=False)
 
 
 def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
@@ -113,21 +128,28 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
     objective = float(model.objective(ready, stats))
     gain = objective - state.objective
     iteration = state.iteration + 1
+    last = model.is_last(point.params)
 
     # 1. A trial that did not pay is dropped for the EM update that it was to replace.
     if state.fallback is not None and not gain >= 0:
         back = state._replace(
-            point=state.fallback, iteration=iteration, fallback=None, trail=(), n_rejected=state.n_rejected + 1
+            point=state.fallback,
+            iteration=iteration,
+            fallback=None,
+            trail=(),
+            n_rejected=state.n_rejected + 1,
+            passes=state.passes + 1,
         )
-        return Step("rejected", point, objective, gain, False, back)
+        return Step("rejected", point, objective, gain, False, back, last)
     _watch(model, state, objective, options)
 
     # 2. The plain EM update.
-    again = _again(sweep, point.rows)
+    again = _again(sweep, rows)
     updated = Point(model.m_step(point.params, stats, again), rows)
     plain = state.fallback is None
     measure = model.stop(point.params, updated.params)
-    small = (plain or model.patience > 1) and 0 <= gain <= options.tol * options.scale
+    enough = options.tol * options.scale
+    small = (plain or model.patience > 1) and (0.0 if model.monotone else -enough) <= gain <= enough
     quiet = state.quiet + 1 if small else 0
     settled = measure <= options.tol if measure is not None else quiet >= model.patience
     settled = bool(settled) and state.iteration > 0
@@ -139,12 +161,13 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
         fallback=None,
         trail=(*state.trail, point) if plain else (),
         quiet=quiet,
+        passes=state.passes + 1,
     )
 
     # 3. Bold moves, to be judged by the next pass.
     if not settled:
         after = _bold(model, sweep, after, stats, again, options)
-    return Step("em" if plain else "jump", point, objective, gain, settled, after)
+    return Step("em" if plain else "jump", point, objective, gain, settled, after, last)
 
 
 def _bold(model: Model, sweep: Sweep, after: State, stats: Any, again: Again, options: EMOptions) -> State:

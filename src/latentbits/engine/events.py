@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -84,14 +85,11 @@ class LogLines(Listener):
         """Say how it goes."""
         iteration = event.step.state.iteration
         if iteration % self.every == 0 or event.step.settled:
-            log.info(
-                "start %d, pass %d: objective %.6f (gain %.3g)%s",
-                event.restart + 1,
-                iteration,
-                event.step.objective,
-                event.step.gain,
-                ", settled" if event.step.settled else "",
-            )
+            step = event.step
+            # The first pass of a stage has nothing to compare with; a trial that did not pay is taken back.
+            gain = f" (gain {step.gain:.3g})" if math.isfinite(step.gain) and step.kind != "rejected" else ""
+            state = ", settled" if step.settled else ", not kept" if step.kind == "rejected" else ""
+            log.info("start %d, pass %d: objective %.6f%s%s", event.restart + 1, iteration, step.objective, gain, state)
         return False
 
     def end(self, event: End) -> None:

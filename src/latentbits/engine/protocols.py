@@ -17,7 +17,10 @@ BlockFunction = Callable[..., tuple[Any, Any]]  # (block, row state, *args) -> (
 
 
 class Again(Protocol):
-    """One more pass over the table, for M-steps that need it: ``again(fn, *args) -> sum of fn(block, rows, *args)``."""
+    """One more pass over the table, for M-steps that need it: ``again(fn, *args) -> sum of fn(block, rows, *args)``.
+
+    The row states are those that the E-step gave.
+    """
 
     def __call__(self, fn: Callable[..., Any], *args: Any) -> Any:
         """Run the pass."""
@@ -58,6 +61,7 @@ class Model:
     has_rows: bool = False  # every row has unknowns of its own, kept from pass to pass
     patience: int = 1  # small gains in a row that end a fit; above 1 those of accepted bold moves count too
     slack: float = 0.0  # how far the objective may be off, for families that approximate it on the way
+    passes: int | None = None  # passes of this stage of the fit; None: until it settles
 
     def start_rows(self, block: Block, params: Params, seed: int, restart: int) -> Any:
         """Row state of a block at the start; families with ``has_rows`` define it."""
@@ -98,16 +102,27 @@ class Model:
         """
         return None
 
-    def exact_at(self, params: Params) -> bool:
-        """Whether the objective is exact there; if not, a fit that has settled goes on with :meth:`finer`."""
+    def is_last(self, params: Params) -> bool:
+        """Whether this is the last stage of the fit; if not, a stage that is over gives way to :meth:`next_stage`."""
         return True
 
-    def finer(self) -> Model:
-        """The same model with an exact objective."""
+    def next_stage(self) -> Model:
+        """The model of the next stage; its objective is not compared with that of the one before."""
+        return self.final()
+
+    def enter(self, point: Any, sweep: Sweep) -> Any:
+        """The point at which this stage begins, from where the one before ended (a source left out)."""
+        return point
+
+    def final(self) -> Model:
+        """The model of the last stage, which answers."""
         return self
 
-    def conclude(self, point: Any, sweep: Sweep) -> tuple[Params, float | None]:
-        """The last word on a fit: parameters as users see them, and the objective if it was not exact before."""
+    def conclude(self, point: Any, sweep: Sweep, complete: bool) -> tuple[Params, float | None]:
+        """The last word on a fit: parameters as users see them, and the objective if it was not exact before.
+
+        ``complete`` says whether the fit came to its last stage.
+        """
         return self.arrange(point.params), None
 
     def stream_rows(self, block: Block, params: Params) -> Any:

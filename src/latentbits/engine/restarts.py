@@ -31,6 +31,7 @@ class Restart(NamedTuple):
     n_rejected: int
     error: str  # empty if the start came to an end
     history: list[float]  # objective after every accepted pass
+    complete: bool = True  # it came to its last stage; objectives of earlier ones do not compare
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ class Result:
         """How many starts reached the best value."""
         best = self.best.objective
         close = SAME_VALUE * max(1.0, abs(best))
-        return sum(best - restart.objective <= close for restart in self.restarts if not restart.error)
+        return sum(
+            best - r.objective <= close for r in self.restarts if not r.error and r.complete == self.best.complete
+        )
 
 
 @dataclass
@@ -127,9 +130,14 @@ def fit_restarts(
 
 
 def _best(ended: list[Restart]) -> Restart | None:
-    """The start with the highest objective, the earliest of equals."""
+    """The start with the highest objective, the earliest of equals; one cut short in an early stage only if need be."""
     good = [restart for restart in ended if not restart.error]
-    return max(good, key=lambda restart: restart.objective) if good else None
+    return max(good, key=_merit) if good else None
+
+
+def _merit(restart: Restart) -> tuple[bool, float]:
+    """By what starts are compared."""
+    return restart.complete, restart.objective
 
 
 def _one_start(
@@ -145,10 +153,11 @@ def _one_start(
     history = list(run.history)
     stopped = settled = False
     state, error = run.state, ""
+    complete = state is None or state.complete
     try:
         state = State(start(run.number)) if state is None else state
         for step in em(model, sweep, state, options):
-            state, settled = step.state, step.settled
+            state, settled, complete = step.state, step.settled, step.last
             if step.kind != "rejected":
                 history.append(step.objective)
             run = run._replace(state=state, history=history)
@@ -172,9 +181,10 @@ def _one_start(
         state.n_rejected if state is not None else 0,
         error,
         history,
+        complete,
     )
     previous = _best(run.ended)
-    better = not error and (previous is None or ended.objective > previous.objective)
+    better = not error and (previous is None or _merit(ended) > _merit(previous))
     best = state.accepted if better and state is not None else run.best
     whole = None if error or state is None else state.accepted
     kept = None if whole is None else model.kept(whole.params)
@@ -194,7 +204,8 @@ def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
         points["fallback"] = state.fallback and _plain(state.fallback, sweep)
         for i, point in enumerate(state.trail):
             points[f"trail{i}"] = _plain(point, sweep)
-        scalars = [state.iteration, state.objective, state.n_rescues, state.n_rejected, state.stage, state.quiet]
+        counts = [state.n_rescues, state.n_rejected, state.stage, state.quiet, state.passes, state.complete]
+        scalars = [state.iteration, state.objective, *counts]
     arrays: dict[str, Any] = {f"kept{i}": value for i, value in enumerate(run.kept) if value is not None}
     for name, value in points.items():
         arrays.update(flatten(value, name))

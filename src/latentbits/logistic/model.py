@@ -235,7 +235,7 @@ class LogisticModel(Model):
         split = updated.loadings.size
         return LogisticParams(point[:split].reshape(updated.loadings.shape), point[split:], memory)
 
-    def conclude(self, point: Any, sweep: Any) -> tuple[LogisticParams, float]:
+    def conclude(self, point: Any, sweep: Any, complete: bool) -> tuple[LogisticParams, float]:
         """Principal axes, signs, and the remembered scores."""
         params = LogisticParams(point.params.loadings, point.params.offset)
         gram, _ = sweep.map(_Gram(self), point.rows, self.ready(params), keep_rows=False)

@@ -60,7 +60,12 @@ def tiles(estimator: Any, image: tuple[int, int], *, axes: Any = None) -> Any:
     array of Axes
     """
     _check_image(estimator, image)
-    axes = _grid(1, estimator.n_components)[0] if axes is None else axes
+    if axes is None:
+        across = min(12, estimator.n_components)
+        axes = _grid(-(-estimator.n_components // across), across)
+        for ax in np.ravel(axes)[estimator.n_components :]:
+            ax.axis("off")
+        axes = np.ravel(axes)[: estimator.n_components]
     kinds = getattr(estimator, "kinds_", [""] * estimator.n_components)
     limits = {"vmin": 0, "vmax": 1} if (np.abs(estimator.components_ - 0.5) <= 0.5).all() else {}
     for k, ax in enumerate(np.ravel(axes)[: estimator.n_components]):

@@ -1,0 +1,1 @@
+"""Experiments of the noisy-or paper (Šingliar & Hauskrecht 2006)."""

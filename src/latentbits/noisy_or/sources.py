@@ -1,0 +1,363 @@
+"""What can be asked of sources: which are on, how rows are coded by them, how probable rows are, what each is worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import frame_of
+from ..base.common import seed_of
+from ..data.rng import row_uniforms, stream
+from ..errors import InputError
+from .judging import Estimate, Judge
+from .model import _without, expected_cells
+
+METHODS = ("bound", "mean_field", "importance", "exact")
+
+
+class Sources(BaseEstimator):
+    """Answers about sources; the other half of the shell supplies ``_model``, ``_params`` and the shared questions."""
+
+    def predict_sources(self, X: Any) -> Any:
+        """Which sources are on: those with a posterior above one half.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows, n_components) array of 0 and 1
+        """
+        check_is_fitted(self, "_params")
+        return (self._per_row(X, self._model.represent) > 0.5).astype(np.uint8)
+
+    def encode(self, X: Any) -> Any:
+        """Rows in K bits each: the sources that are on, packed into bytes.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows, ceil(K / 8)) array of bytes
+        """
+        return np.packbits(self.predict_sources(X), axis=1)
+
+    def decode(self, codes: Any, how: str = "mean", random_state: Any = None) -> Any:
+        """Rows from their codes.
+
+        Parameters
+        ----------
+        codes : (n_rows, ceil(K / 8)) array of bytes
+            As :meth:`encode` gives them.
+        how : {"mean", "round", "sample"}
+            P(cell = 1), the more probable value, or a draw (as in the paper).
+        random_state : int, RandomState or None
+            For ``how="sample"``.
+
+        Returns
+        -------
+        (n_rows, n_features) array
+        """
+        check_is_fitted(self, "_params")
+        codes = np.asarray(codes)
+        width = -(-self.n_components // 8)
+        if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] != width:
+            raise InputError(f"{self._name}: codes must be bytes of shape (rows, {width}), as encode gives them.")
+        sources = np.unpackbits(codes, axis=1, count=self.n_components).astype(np.float64)
+        return self._cells_of(sources, how, random_state)
+
+    def _cells_of(self, shares: Any, how: str, random_state: Any = None) -> Any:
+        """Cells of rows whose sources are on with these probabilities."""
+        if how == "mean":
+            return expected_cells(shares, self._params)
+        if how == "round":
+            return (expected_cells(shares, self._params) > 0.5).astype(np.uint8)
+        if how != "sample":
+            raise InputError(f"{self._name}: how must be 'mean', 'round' or 'sample'; got {how!r}.")
+        rng = stream(seed_of(self.random_state if random_state is None else random_state), "sample", 2)
+        return self._model.draw_cells(self._params, shares, rng)
+
+    def inverse_transform(self, posteriors: Any) -> Any:
+        """P(cell = 1) of rows whose sources are on with given probabilities.
+
+        Parameters
+        ----------
+        posteriors : (n_rows, n_components) array
+
+        Returns
+        -------
+        (n_rows, n_features) array
+        """
+        check_is_fitted(self, "_params")
+        shares = np.asarray(posteriors, dtype=np.float64)
+        if shares.ndim != 2 or shares.shape[1] != self.n_components or not ((shares >= 0) & (shares <= 1)).all():
+            raise InputError(
+                f"{self._name}: {self.n_components} probabilities are needed for every row; got shape {shares.shape} with "
+                f"values from {shares.min(initial=np.inf):g} to {shares.max(initial=-np.inf):g}."
+            )
+        return expected_cells(shares, self._params)
+
+    def reconstruction_error(self, X: Any, how: str = "mean", random_state: Any = None) -> float:
+        """Share of the known cells that differ from what the sources of their row give back (Figure 9 of the paper).
+
+        Parameters
+        ----------
+        X : table
+        how : {"mean", "round", "sample"}
+            Cells from the posteriors of the sources; from rounded posteriors; or drawn from rounded posteriors (the
+            paper's).
+        random_state : int, RandomState or None
+            For ``how="sample"``.
+
+        Returns
+        -------
+        float
+        """
+        if how not in ("mean", "round", "sample"):
+            raise InputError(f"{self._name}: how must be 'mean', 'round' or 'sample'; got {how!r}.")
+        sweep, ready = self._asked(X)
+        seed = seed_of(self.random_state if random_state is None else random_state)
+        differ, known = sweep.map(_Differing(self._model, how, seed), [None] * sweep.n_blocks, ready, keep_rows=False)[
+            0
+        ]
+        if known == 0:
+            raise InputError(f"{self._name}: every cell of the table is unknown; there is nothing to compare with.")
+        return float(differ / known)
+
+    # How probable rows are.
+
+    def score_samples(self, X: Any, method: str = "bound", n_draws: int = 200, random_state: Any = 0) -> Any:
+        """Log-likelihood of every row in nats, or a bound of it.
+
+        Parameters
+        ----------
+        X : table
+        method : {"bound", "mean_field", "importance", "exact"}
+            The bound of the fit (the default; the likelihood itself if ``inference="exact"``), the tighter bound of the best
+            factorised posterior, an estimate from draws of the sources (see :meth:`importance_scores`), or the exact value:
+            through all states up to 12 sources, else by inclusion and exclusion over the ones of the row.
+        n_draws : int
+            For ``method="importance"``.
+        random_state : int, RandomState or None
+            For ``method="importance"``.
+
+        Returns
+        -------
+        (n_rows,) array
+        """
+        if method not in METHODS:
+            raise InputError(f"{self._name}: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
+        check_is_fitted(self, "_params")
+        if method == "bound":
+            return self._per_row(X, self._model.log_prob)
+        if method == "importance":
+            return self.importance_scores(X, n_draws, random_state).value
+        judge = Judge(self._model)
+        return self._per_row(X, judge.mean_field if method == "mean_field" else judge.exact)
+
+    def importance_scores(self, X: Any, n_draws: int = 200, random_state: Any = 0) -> Estimate:
+        """Log-likelihood of every row from draws of its sources, with standard errors: what compares with other families.
+
+        Draws come from the posterior of the row, kept away from 0 and 1, and one in ten from the prior.  The estimate is
+        right for the likelihood, so that its logarithm is a little low on average.
+
+        Parameters
+        ----------
+        X : table
+        n_draws : int
+            Draws per row.
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        Estimate
+            With arrays ``value``, ``standard_error`` and ``effective_draws``.
+        """
+        check_is_fitted(self, "_params")
+        self._count("n_draws", n_draws, 1)
+        sweep, ready = self._asked(X)
+        parts = sweep.collect(Judge(self._model, seed_of(random_state), int(n_draws)).importance, ready)
+        return Estimate(*[np.concatenate(field) for field in zip(*parts)])
+
+    def gibbs_posteriors(self, X: Any, n_sweeps: int = 500, n_burn: int = 50, random_state: Any = 0) -> Any:
+        """Posteriors of the sources by Gibbs sampling: slower than ``transform``, and right in the limit.
+
+        Parameters
+        ----------
+        X : table
+        n_sweeps, n_burn : int
+            Sweeps that count, and sweeps before them.
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        (n_rows, n_components) array
+        """
+        check_is_fitted(self, "_params")
+        self._count("n_sweeps", n_sweeps, 1)
+        self._count("n_burn", n_burn, 0)
+        return self._per_row(X, Judge(self._model, seed_of(random_state), int(n_sweeps), int(n_burn)).gibbs)
+
+    def _count(self, name: str, value: Any, least: int) -> None:
+        """Refuse a number of draws that is none."""
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+            raise InputError(f"{self._name}: {name} must be a whole number, {least} or more; got {value!r}.")
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Mean of :meth:`score_samples` per row in nats: a lower bound unless ``inference="exact"``.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        sample_weight : (n_rows,) array-like, optional
+
+        Returns
+        -------
+        float
+        """
+        return super().score(X, y, sample_weight)
+
+    def components_table(self, top: int = 10) -> list[dict[str, Any]]:
+        """The sources as rows of a table: the ``top`` strongest links of each.
+
+        Parameters
+        ----------
+        top : int
+            Features per source.
+
+        Returns
+        -------
+        list of dict
+            With component, weight (its prior), rank, feature, probability (of the link), marginal and lift.
+        """
+        return super().components_table(top)
+
+    def _standing(self, probabilities: Any) -> Any:
+        """Links are ranked as they are: a weak one says nothing against its column."""
+        return probabilities
+
+    def bic(self, X: Any, method: str = "bound") -> float:
+        """Bayesian information criterion, smaller is better: -2 log L + p log n with p = K D + K + D.
+
+        Parameters
+        ----------
+        X : table
+        method : {"bound", "mean_field", "importance", "exact"}
+            What stands for log L; see :meth:`score_samples`.
+        """
+        scores = self.score_samples(X, method)
+        sweep, _ = self._asked(X)
+        n_known = sweep.map(_KnownRows(), [None] * sweep.n_blocks, keep_rows=False)[0]
+        return float(-2 * scores.sum() + self.n_free_ * np.log(max(n_known, 1)))
+
+    # What each source is worth.
+
+    def sources_table(self, top: int = 7) -> list[dict[str, Any]]:
+        """The sources as rows of a table.
+
+        Parameters
+        ----------
+        top : int
+            Strongest links to name.
+
+        Returns
+        -------
+        list of dict
+            With source, status, prior, expected rows, links above 0.1, loss by deletion (nats), and the strongest links.
+        """
+        check_is_fitted(self, "_params")
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        loss = getattr(self, "deletion_loss_", np.full(self.n_components, np.nan))
+        rows = self._expected_rows()
+        out = []
+        for k, links in enumerate(self.components_):
+            strongest = np.argsort(-links, kind="stable")[:top]
+            out.append(
+                {
+                    "source": k,
+                    "status": self.status_[k],
+                    "prior": float(self.source_prior_[k]),
+                    "rows": float(rows[k]),
+                    "links": int((links > 0.1).sum()),
+                    "deletion_loss": float(loss[k]),
+                    "strongest": "; ".join(f"{names[j]} {links[j]:.2f}" for j in strongest if links[j] > 0.01),
+                }
+            )
+        return out
+
+    def _expected_rows(self) -> Any:
+        """Rows of the training table in which every source is expected to be on."""
+        weight = self._params.weight
+        return self._model.seen_prior(self._params) * (self.weight_seen_ if weight is None else weight)
+
+    def sources_frame(self, top: int = 7) -> Any:
+        """:meth:`sources_table` as a pandas frame."""
+        return frame_of(self.sources_table(top))
+
+    def prune(self, X: Any, sample_weight: Any = None) -> Any:
+        """A new estimator without the sources that are not supported, fitted to X from where this one stands.
+
+        Sources that are always on go into the leak; of duplicates the first stays.
+
+        Parameters
+        ----------
+        X : table
+            The training table.
+        sample_weight : (n_rows,) array-like, optional
+
+        Returns
+        -------
+        NoisyOrComponentAnalysis
+        """
+        check_is_fitted(self, "_params")
+        if self._params.loss is None:
+            raise InputError(
+                f"{self._name}: a stream does not tell what its sources are worth; fit the whole table first."
+            )
+        twins = {status for status in self.status_ if status.startswith("duplicate")}
+        keep = [k for k, status in enumerate(self.status_) if status == "supported" or f"duplicate of {k}" in twins]
+        always = [k for k, status in enumerate(self.status_) if status == "always on"]
+        if not keep:
+            raise InputError(f"{self._name}: no source is supported; nothing would be left. Fit with n_components=1.")
+        params = _without(self._params, np.array(keep, np.int64))._replace(loss=None, weight=None)
+        params = params._replace(theta0=params.theta0 + self._params.theta[always].sum(axis=0))
+        given = self.init if isinstance(self.init, str) else "cooccurrence"
+        pruned = clone(self).set_params(n_components=len(keep), init="random", warm_start=True, checkpoint=None)
+        pruned._params, pruned.marginals_ = params, self.marginals_
+        pruned._model = pruned._streaming(pruned._build(self._model.sums))
+        pruned.fit(X, sample_weight=sample_weight)
+        return pruned.set_params(init=given, warm_start=self.warm_start, checkpoint=self.checkpoint)
+
+
+class _Differing:
+    """Known cells of a block that differ from what their sources give back, and known cells, weighted."""
+
+    def __init__(self, model: Any, how: str, seed: int) -> None:
+        self.model, self.how, self.seed = model, how, seed
+
+    def __call__(self, block: Any, rows: Any, ready: Any) -> tuple[tuple[float, float], None]:
+        shares = self.model.represent(block, ready)
+        codes, weights = block.codes(), block.row_weights()[:, None]
+        shares = shares if self.how == "mean" else (shares > 0.5).astype(np.float64)
+        if self.how == "sample":
+            off = np.exp(-(ready.params.theta0 + shares @ ready.params.theta))
+            back = row_uniforms(self.seed, "sample", block.start, block.n_rows, block.n_columns, 3) >= off
+        else:
+            back = expected_cells(shares, ready.params) > 0.5
+        known = codes != 2
+        return (float((weights * (known & (codes != back))).sum()), float((weights * known).sum())), None
+
+
+class _KnownRows:
+    """Number of rows of a block with a known cell."""
+
+    def __call__(self, block: Any, rows: Any) -> tuple[int, None]:
+        blank = 0 if block.unknown is None else int((block.unknown.row_counts() == block.n_columns).sum())
+        return block.n_rows - blank, None

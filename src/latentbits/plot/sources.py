@@ -1,0 +1,88 @@
+"""Pictures of sources: loadings as a heatmap, communities as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .axes import axes_of
+from .causes import _text_table
+from .profiles import _names
+
+# Features that a heatmap can show by name.
+MOST_COLUMNS = 60
+
+
+def _check(estimator: Any, picture: str) -> None:
+    """Refuse estimators without sources."""
+    if not hasattr(estimator, "communities_table"):
+        raise InputError(f"{picture} needs a NoisyOrComponentAnalysis; got a {type(estimator).__name__}.")
+
+
+def loadings(estimator: Any, *, scaled: bool = True, ax: Any = None) -> Any:
+    """Sources × features, shaded by link probability (Figure 12 of the noisy-or paper).
+
+    Parameters
+    ----------
+    estimator : NoisyOrComponentAnalysis
+        Fitted.
+    scaled : bool
+        Multiply the links of a source by its prior, so that sources that are never on stay dark.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    _check(estimator, "loadings")
+    names, links = _names(estimator), estimator.components_
+    values = links * estimator.source_prior_[:, None] if scaled else links
+    title = "Links" + (", scaled by the prior of the source" if scaled else "")
+    if len(names) > MOST_COLUMNS:
+        strongest = np.argsort(-values.max(axis=0), kind="stable")[:MOST_COLUMNS]
+        shown = strongest[np.argsort(values[:, strongest].argmax(axis=0), kind="stable")]
+        title += f" (the {MOST_COLUMNS} strongest of {len(names)} features)"
+        names, values = [names[j] for j in shown], values[:, shown]
+    ax = axes_of(ax, (1.6 + 0.2 * len(names), 1.4 + 0.3 * len(links)))
+    # The square root of the shade, or all but the largest source would be black.
+    top = max(values.max(), 1e-12) if scaled else 1.0
+    image = ax.imshow(np.sqrt(values / top), cmap="gray", aspect="auto", vmin=0, vmax=1)
+    ax.set_yticks(np.arange(len(links)), [f"{k}  (on {p:.1%})" for k, p in enumerate(estimator.source_prior_)])
+    ax.set_xticks(np.arange(len(names)), names, rotation=90, fontsize=7)
+    for label in ax.get_xticklabels():
+        label.set_parse_math(False)
+    ax.set(ylabel="source", title=title)
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.03, pad=0.01, ticks=np.sqrt([0.0, 0.1, 0.5, 1.0]))
+    bar.ax.set_yticklabels([f"{top * share:.2f}" for share in (0.0, 0.1, 0.5, 1.0)])
+    return ax
+
+
+def communities(estimator: Any, *, top: int = 7, least: float = 0.1, ax: Any = None) -> Any:
+    """The communities as a table: size, status, members with the strength of their links.
+
+    Parameters
+    ----------
+    estimator : NoisyOrComponentAnalysis
+        Fitted.
+    top : int
+        Members per community.
+    least : float
+        Links below this make no member.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    _check(estimator, "communities")
+    members = estimator.communities_table(top, least)
+    body = []
+    for k, source in enumerate(estimator.sources_table()):
+        mine = [f"{row['member']} {row['strength']:.2f}" for row in members if row["community"] == k]
+        body.append([str(k), source["status"], f"{source['prior']:.1%}", "; ".join(mine) or "none"])
+    ax = axes_of(ax, (9.0, 0.6 + 0.34 * len(body)))
+    return _text_table(
+        ax, ["source", "status", "on", "members (probability of the link)"], body, [0.08, 0.14, 0.08, 0.7]
+    )
