@@ -286,7 +286,7 @@ MILLION = MEASURE + (
 )
 
 
-def million(n_rows: int = 1_000_000, n_columns: int = 1000, passes: int = 12) -> dict:
+def million(n_rows: int = 1_000_000, n_columns: int = 1000, passes: int = 2) -> dict:
     """A table larger than we want in memory: peak memory out of core, and the same bits from two Dask processes."""
     with tempfile.TemporaryDirectory() as folder:
         path, script = Path(folder) / "million.parquet", Path(folder) / "fit.py"

@@ -281,6 +281,10 @@ class Asking(BaseEstimator):
                 )
         return out
 
+    def _feature_names(self) -> list[str]:
+        """What the columns are called, in words."""
+        return [str(name) for name in getattr(self, "feature_names_in_", range(self.n_features_in_))]
+
     def _standing(self, probabilities: Any) -> Any:
         """How much every feature of a component stands out from the marginals."""
         return probabilities * np.log(np.maximum(probabilities, 1e-300) / self.marginals_)

@@ -19,10 +19,6 @@ LEAST_LINK = 0.1
 class Communities(BaseEstimator):
     """Sources read as communities."""
 
-    def _feature_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return [str(name) for name in names]
-
     def communities_table(self, top: int | None = 10, least: float = LEAST_LINK) -> list[dict[str, Any]]:
         """The members of every community.
 

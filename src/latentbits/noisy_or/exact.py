@@ -124,13 +124,13 @@ class ClosedForms(BaseEstimator):
             With feature, data, model and z (their difference in standard errors of the data).
         """
         ones, known, _, _ = self._counts(X, None)
-        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        names = self._feature_names()
         model = self.marginal_probabilities()
         data = ones / np.maximum(known, 1e-300)
         error = np.sqrt(model * (1.0 - model) / np.maximum(known, 1e-300))
         return [
             {
-                "feature": str(names[j]),
+                "feature": names[j],
                 "data": float(data[j]),
                 "model": float(model[j]),
                 "z": float((data[j] - model[j]) / max(error[j], 1e-300)),
@@ -166,7 +166,7 @@ class ClosedForms(BaseEstimator):
         model = self.pair_probabilities(chosen)
         alone = self.marginal_probabilities()[chosen]
         share = (ones / np.maximum(known, 1e-300))[chosen]
-        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        names = self._feature_names()
         first, second = np.triu_indices(len(chosen), 1)
         seen = pairs[first, second] > 0
         first, second = first[seen], second[seen]
@@ -176,8 +176,8 @@ class ClosedForms(BaseEstimator):
         order = np.argsort(-np.abs(z), kind="stable")[:top]
         return [
             {
-                "first": str(names[chosen[first[i]]]),
-                "second": str(names[chosen[second[i]]]),
+                "first": names[chosen[first[i]]],
+                "second": names[chosen[second[i]]],
                 "data": float(data[i]),
                 "model": float(expected[i]),
                 "lift_data": float(data[i] / max(share[first[i]] * share[second[i]], 1e-300)),

@@ -273,7 +273,7 @@ class Sources(BaseEstimator):
             With source, status, prior, expected rows, links above 0.1, loss by deletion (nats), and the strongest links.
         """
         check_is_fitted(self, "_params")
-        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        names = self._feature_names()
         loss = getattr(self, "deletion_loss_", np.full(self.n_components, np.nan))
         rows = self._expected_rows()
         out = []
