@@ -23,7 +23,7 @@ def test_density_estimation_results():
     assert table(results) == (HERE / "results" / "table.md").read_text()
 
 
-@pytest.mark.parametrize(("paper", "family"), [("aspect", "aspect")])
+@pytest.mark.parametrize(("paper", "family"), [("aspect", "aspect"), ("noisy_or", "noisy-or")])
 def test_results_are_complete(paper, family):
     """Every experiment has its numbers, figure and verdicts; what is not met is named in the notes."""
     from papers import EXPERIMENTS
