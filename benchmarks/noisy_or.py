@@ -26,7 +26,8 @@ from latentbits.data.source import open_source
 from latentbits.datasets import fetch, load_debd, make_images
 from latentbits.engine.sweep import LocalSweep
 
-GOALS = {"paper": 100.0, "corex": 5.0, "million_megabytes": 2048.0}
+# "linear" is an exponent of at most this; memory is counted in copies of the row state and of K x columns.
+GOALS = {"paper": 100.0, "corex": 5.0, "million_megabytes": 2048.0, "exponent": 1.15, "copies": 12.0}
 BARE = {"n_init": 1, "surplus": 0, "random_state": 0}
 
 
@@ -319,6 +320,15 @@ def missed(found: dict) -> list[str]:
     if not (found["paper"]["ratio"] >= GOALS["paper"] and found["paper"]["reached"]):
         out.append("paper")
     out += [f"corex on {row['set']}" for row in found["corex"] if row["ratio"] < GOALS["corex"]]
+    for row in found["growth"]:
+        for what in ("ones", "sources"):
+            if row[f"exponent_in_{what}"] > GOALS["exponent"]:
+                out.append(f"{row['set']}: not linear in {what}")
+    for row in found["memory"]:
+        if row["peak_megabytes_above_input"] > GOALS["copies"] * (
+            row["row_state_megabytes"] + row["k_times_columns_megabytes"]
+        ):
+            out.append(f"{row['set']}: memory")
     large = found.get("million")
     if large and large["out of core"]["megabytes"] > GOALS["million_megabytes"]:
         out.append("million: memory")

@@ -111,10 +111,7 @@ def test_noisy_or_patterns_from_few_images():
 
 
 def test_noisy_or_streams_find_the_patterns():
-    """One pass over 5000 images in batches of 250 finds six to eight of the eight patterns (seen: 8 6 6 7 8 6).
-
-    A stream starts from its first batch without surplus sources; a fit of the whole table finds all eight.
-    """
+    """One pass over 5000 images in batches of 250 finds at least seven of the eight patterns (seen: 8 8 8 8 7 8)."""
     from latentbits import NoisyOrComponentAnalysis
     from latentbits.datasets import make_images
     from latentbits.metrics import weighted_cosine_matching
@@ -127,7 +124,7 @@ def test_noisy_or_streams_find_the_patterns():
             model.partial_fit(part)
         pairs = weighted_cosine_matching(model.components_, made.links)["pairs"]
         found.append(sum(cosine >= 0.9 for _, _, cosine in pairs))
-    assert min(found) >= 6 and np.mean(found) >= 6.5, found
+    assert min(found) >= 7 and np.mean(found) >= 7.5, found
 
 
 def test_noisy_or_fills_hidden_cells():

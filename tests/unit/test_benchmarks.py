@@ -72,6 +72,15 @@ def test_noisy_or_benchmarks_run(tmp_path):
     good = {
         "paper": {"ratio": 150.0, "reached": True},
         "corex": [{"set": "s", "ratio": 6.0}],
+        "growth": [{"set": "g", "exponent_in_ones": 1.0, "exponent_in_sources": 1.1}],
+        "memory": [
+            {
+                "set": "g",
+                "peak_megabytes_above_input": 90.0,
+                "row_state_megabytes": 5.0,
+                "k_times_columns_megabytes": 5.0,
+            }
+        ],
         "million": {"out of core": {"megabytes": 500.0}, "same_bits": True},
     }
     assert noisy_or.missed(good) == []
@@ -81,3 +90,6 @@ def test_noisy_or_benchmarks_run(tmp_path):
         "million": {"out of core": {"megabytes": 5000.0}, "same_bits": False},
     }
     assert noisy_or.missed(bad) == ["corex on s", "million: memory", "million: bits"]
+    steep = {"set": "g", "exponent_in_ones": 1.0, "exponent_in_sources": 1.4}
+    fat = {**good["memory"][0], "peak_megabytes_above_input": 300.0}
+    assert noisy_or.missed({**good, "growth": [steep], "memory": [fat]}) == ["g: not linear in sources", "g: memory"]

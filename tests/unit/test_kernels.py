@@ -16,7 +16,7 @@ from latentbits.errors import LatentBitsWarning
 from latentbits.logistic import kernels as logistic_kernels
 from latentbits.mixture import kernels as mixture_kernels
 from latentbits.noisy_or import kernels as noisy_or_kernels
-from latentbits.noisy_or import sampling_kernels
+from latentbits.noisy_or import sampling_kernels, weight_kernels
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -254,13 +254,13 @@ def test_noisy_or_rows_as_python(monkeypatch):
         probe = _Probe(maths)(block, start, ready, model._params.theta, model._params.theta0)
         draws = model.importance_scores(few, 20)
         return [
-            start, sums.held, sums.extra, sums.leak, np.array(sums.value), *probe,
+            start, sums.on, sums.leak, np.array(sums.value), *probe,
             model.explain(few).share, model.score_samples(few, "mean_field"), draws.value, draws.effective_draws,
             model.quickscore(few).value, model.gibbs_posteriors(few, 3, 1),
         ]  # fmt: skip
 
     compiled = answers()
-    for module in (noisy_or_kernels, sampling_kernels):
+    for module in (noisy_or_kernels, weight_kernels, sampling_kernels):
         for name, kernel in list(vars(module).items()):
             if hasattr(kernel, "py_func"):
                 monkeypatch.setattr(module, name, _vectorised(kernel.py_func))
@@ -300,7 +300,7 @@ def test_one_signature_per_kernel(tmp_path):
         noca.quickscore(made)
         noca.gibbs_posteriors(made, 2, 1)
     modules = (data_kernels, engine_kernels, mixture_kernels, aspect_kernels, logistic_kernels)
-    for module in (*modules, noisy_or_kernels, sampling_kernels):
+    for module in (*modules, noisy_or_kernels, weight_kernels, sampling_kernels):
         for kernel in vars(module).values():
             if hasattr(kernel, "signatures"):
                 # Older Numba also lists whole numbers known when compiling, as a type of their own.

@@ -11,10 +11,11 @@ from latentbits.data.source import open_source
 from latentbits.data.summary import totals
 from latentbits.engine.em import _again
 from latentbits.engine.sweep import LocalSweep
-from latentbits.noisy_or import kernels
+from latentbits.noisy_or import kernels, weight_kernels
 from latentbits.noisy_or.judging import Judge
 from latentbits.noisy_or.m_steps import _Probe, solve
-from latentbits.noisy_or.model import NoisyOrModel, NoisyOrParams
+from latentbits.noisy_or.model import NoisyOrModel
+from latentbits.noisy_or.params import NoisyOrParams
 
 from ..reference import noisy_or as twin
 
@@ -51,13 +52,13 @@ def weights_of(block, model, params, m, tol=1e-13):
         work = np.empty((4, k))
         candidates, contenders = np.flatnonzero(m[row] > 1e-9).astype(float), np.empty(k, np.int64)
         theta, slope = params.theta[:, j].copy(), ready.slope.reshape(d, -1)[j, :k].copy()
-        n = kernels.contend(0, ready.top[j], candidates, len(candidates), m[row], theta, slope, 0, contenders)
+        n = weight_kernels.contend(0, ready.top[j], candidates, len(candidates), m[row], theta, slope, 0, contenders)
         if n == 1:
             q[row, j, contenders[0]] = 1.0
         elif n > 1:
             found, credit, rest = np.empty(k), np.empty(k), np.empty(k)
-            kernels.first_weights(0, 0, n, m[row], theta, contenders, found)
-            kernels.share_cell(
+            weight_kernels.first_weights(0, 0, n, m[row], theta, contenders, found)
+            weight_kernels.share_cell(
                 0, params.theta0[j], ready.top[j], 0, n, m[row], theta, contenders, found, credit, rest, tol, work
             )
             q[row, j, contenders[:n]] = found[:n]
@@ -131,7 +132,7 @@ def test_every_round_raises_the_bound():
         before = np.full(50, -np.inf)
         for _ in range(8):
             one = replace(model, rounds=1)
-            shares, values, _ = one.infer(block, ready, (np.zeros(12 * 16), np.zeros(12)), shares)
+            shares, values, _ = one.infer(block, ready, (np.zeros(12 * 8), np.zeros(12)), shares)
             assert (values - before).min() >= -1e-7
             before = values
 

@@ -1,4 +1,4 @@
-"""What a fitted noisy-or model answers: closed forms, scores, codes, explanations, communities, bad input."""
+"""What a fitted noisy-or model answers: closed forms, scores, codes, explanations; bad questions."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import latentbits
 from latentbits import NoisyOrComponentAnalysis, plots
-from latentbits.datasets import make_images, make_noisy_or
+from latentbits.datasets import make_noisy_or
 from latentbits.errors import (
-    DuplicateComponentWarning,
-    EmptyComponentWarning,
     InputError,
     LatentBitsWarning,
-    TableWarning,
 )
-from latentbits.noisy_or.model import NoisyOrParams
+from latentbits.noisy_or.params import NoisyOrParams
 
 from ..reference import noisy_or as twin
 
@@ -41,16 +37,6 @@ def quietly(estimator, X, **options):
 
 def triple(fitted):
     return fitted._params[:3]
-
-
-def test_recovers_sources(made, fitted):
-    matched = latentbits.metrics.weighted_cosine_matching(fitted.components_, made.links)
-    assert matched["cosine"] > 0.97
-    order = [g for _, g, _ in sorted(matched["pairs"])]
-    assert (fitted.predict_sources(made.data) == made.sources[:, order]).mean() > 0.93
-    assert np.abs(fitted.source_prior_ - 0.25).max() < 0.1
-    assert (np.diff(fitted.source_prior_) <= 0).all()
-    assert fitted.status_ == ["supported"] * 3 and fitted.active_.all() and fitted.supported_.all()
 
 
 def test_closed_forms_against_states(fitted):
@@ -194,188 +180,6 @@ def test_checks_against_the_table(made, fitted):
     assert len(fitted.pair_frame(made.data, columns=[0, 1, 2])) == 3
 
 
-def test_no_link_is_lost():
-    """Links that faded on the way come back: no pair of columns is left unexplained (communities of authors, four tables)."""
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        links = np.kron(np.eye(4), np.linspace(0.7, 0.2, 6))
-        links[1, 0] = links[2, 23] = 0.4
-        on = rng.random((1500, 4)) < 0.15
-        X = (rng.random((1500, 24)) > np.exp(np.log1p(-0.01) + on @ np.log1p(-links))).astype(float)
-        model = NoisyOrComponentAnalysis(4, n_init=2, random_state=seed).fit(X)
-        assert abs(model.pair_table(X, top=1)[0]["z"]) < 4.5
-        matched = latentbits.metrics.weighted_cosine_matching(model.components_, links)
-        assert min(cosine for _, _, cosine in matched["pairs"]) > 0.98
-
-
-def test_communities(made, fitted):
-    import networkx as nx
-
-    members = fitted.communities_table(top=None)
-    assert {row["community"] for row in members} == {0, 1, 2} and all(row["strength"] >= 0.1 for row in members)
-    assert all(0 <= row["explained"] <= 1 for row in members)
-    assert len(fitted.communities_frame(top=2)) == 6
-    documents = fitted.documents_table(made.data, top=4)
-    posteriors = fitted.transform(made.data)
-    assert all(abs(posteriors[row["row"], row["community"]] - row["posterior"]) < 1e-12 for row in documents)
-    overlap = fitted.overlap_table(made.data)
-    both = posteriors.T @ posteriors
-    assert len(overlap) == 3 and abs(overlap[0]["rows"] - both[0, 1]) < 1e-9
-    assert len(fitted.overlap_frame(made.data)) == 3
-    graph = fitted.to_graph(made.data, row_names=[f"doc{i}" for i in range(300)])
-    kinds = nx.get_node_attributes(graph, "kind")
-    assert sum(kind == "community" for kind in kinds.values()) == 3
-    assert sum(kind == "row" for kind in kinds.values()) == int((posteriors > 0.5).any(axis=1).sum())
-    assert fitted.to_graph().number_of_edges() == len(members)
-    assert len(fitted.sources_frame()) == 3
-
-
-def test_surplus_sources_are_named_and_pruned():
-    X = make_images(400, random_state=0).data
-    model = quietly(NoisyOrComponentAnalysis(11, n_init=1, random_state=0), X)
-    supported = model.status_.count("supported")
-    assert supported < 11 and (model.deletion_loss_[model.supported_] > 0.5 * 65 * np.log(400)).all()
-    pruned = quietly_prune(model, X)
-    assert pruned.n_components == supported == len(pruned.components_)
-    assert pruned.bic(X) < model.bic(X)
-    assert pruned.warm_start is False
-
-
-def quietly_prune(model, X):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LatentBitsWarning)
-        return model.prune(X)
-
-
-def test_statuses_have_their_words():
-    X = make_noisy_or(200, 8, 2, random_state=0).data
-    model = quietly(NoisyOrComponentAnalysis(4, n_init=1, max_iter=3, random_state=0), X)
-    theta = np.zeros((4, 8))
-    theta[0, :4] = theta[1, :4] = 1.0
-    theta[2, 4:] = 2.0
-    model._params = NoisyOrParams(theta, np.full(8, 0.1), np.array([0.3, 0.25, 0.999, 0.2]), np.full(4, 1e4), 200.0)
-    model._params.loss[3] = 0.0
-    with pytest.warns() as told:
-        model._adopt()
-    assert model.status_ == ["supported", "duplicate of 0", "always on", "disconnected"]
-    assert {warning.category for warning in told} == {DuplicateComponentWarning, EmptyComponentWarning}
-    pruned = quietly_prune(model, X)
-    assert pruned.n_components == 1
-    model._params = model._params._replace(loss=np.zeros(4))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model._adopt()
-    assert model.status_[0] == "weak" and model.status_[1] == "duplicate of 0"
-    assert quietly_prune(model, X).n_components == 1  # the first of the twins stays
-    model._params = model._params._replace(
-        theta=model._params.theta[[0, 2, 3]], prior=np.array([0.3, 0.999, 0.2]), loss=np.zeros(3)
-    )
-    model.n_components = 3
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model._adopt()
-    with pytest.raises(InputError, match="no source is supported"):
-        model.prune(X)
-
-
-def test_exact_inference_says_so(made):
-    model = NoisyOrComponentAnalysis(3, n_init=2, inference="exact", random_state=0).fit(made.data)
-    assert model.score_kind_ == "exact"
-    np.testing.assert_allclose(model.score_samples(made.data), model.score_samples(made.data, "exact"), atol=1e-9)
-    bound = NoisyOrComponentAnalysis(3, n_init=2, random_state=0).fit(made.data)
-    assert model.score(made.data) >= bound.score_samples(made.data, "exact").mean() - 0.01
-
-
-def test_zero_truncated(made):
-    X = make_noisy_or(1500, 12, 2, prior=0.15, random_state=1)
-    rows = X.data[X.data.sum(axis=1) > 0]
-    plain = NoisyOrComponentAnalysis(2, n_init=2, inference="exact", random_state=0).fit(rows)
-    cut = NoisyOrComponentAnalysis(2, n_init=2, inference="exact", zero_truncated=True, random_state=0).fit(rows)
-    truth = (X.data.sum(axis=1) == 0).mean()
-    assert abs(cut.zero_probability() - truth) < abs(plain.zero_probability() - truth)
-    assert cut.score(rows) > plain.score(rows)
-    # What it says of rows is said of rows that are not empty.
-    drawn, sources = cut.sample(4000, random_state=0, return_causes=True)
-    assert (drawn.sum(axis=1) > 0).all()
-    assert np.abs(drawn.mean(axis=0) - cut.marginal_probabilities()).max() < 0.04
-    assert np.abs(np.diag(cut.pair_probabilities()) - cut.marginal_probabilities()).max() < 1e-12
-    expected = np.array([row["rows"] for row in cut.sources_table()])
-    np.testing.assert_allclose(expected, cut.transform(rows).sum(axis=0), rtol=0.02)
-    assert np.abs(sources.mean(axis=0) * len(rows) - expected).max() < 0.1 * len(rows)
-    assert max(abs(row["z"]) for row in cut.marginal_table(rows)) < 3
-    with pytest.raises(
-        InputError, match=rf"zero_truncated.*{int((X.data.sum(axis=1) == 0).sum())} of the rows .* have no one"
-    ):
-        NoisyOrComponentAnalysis(2, zero_truncated=True).fit(X.data)
-
-
-def test_streams_and_warm_starts(made):
-    stream = NoisyOrComponentAnalysis(3, random_state=0)
-    for part in np.array_split(made.data, 6):
-        stream.partial_fit(part)
-    assert np.isfinite(stream.score(made.data)) and not hasattr(stream, "supported_")
-    model = NoisyOrComponentAnalysis(3, n_init=1, random_state=0, warm_start=True).fit(made.data)
-    before = model.objective_
-    assert model.fit(made.data).objective_ >= before - 1e-6
-    model.partial_fit(made.data)
-    given = NoisyOrComponentAnalysis(3, init=made.links, random_state=0).fit(made.data)
-    assert given.objective_ > before - 5
-
-
-@pytest.mark.parametrize("init", ["rows", "random"])
-def test_other_starts(made, init):
-    assert np.isfinite(quietly(NoisyOrComponentAnalysis(3, init=init, random_state=0), made.data).objective_)
-
-
-def test_cut_short_it_still_has_its_number_of_sources(made):
-    for max_iter in (1, 10, 22):
-        model = quietly(NoisyOrComponentAnalysis(3, n_init=2, max_iter=max_iter, random_state=0), made.data)
-        assert model.components_.shape == (3, 12) and not model.converged_
-        assert np.isfinite(model.objective_) and len(model.restarts_) == 2
-
-
-def test_odd_tables():
-    """Constant and unseen columns, blank rows, empty rows, more sources than rows or columns."""
-    X = make_noisy_or(80, 6, 2, random_state=0).data
-    X[:, 0], X[:, 1], X[:, 2] = 0, 1, np.nan
-    X[3] = np.nan
-    X[4] = [0, 1, np.nan, 0, 0, 0]
-    model = quietly(NoisyOrComponentAnalysis(2, n_init=1, random_state=0), X)
-    assert model.leak_[1] > 0.8 and model.leak_[0] < 0.05
-    np.testing.assert_allclose(model.transform(X)[3], model.source_prior_, atol=1e-9)
-    new = X.copy()
-    new[0, 0] = 1  # a one where none was ever seen
-    assert np.isfinite(model.score_samples(new)).all() and model.score_samples(new)[0] > -40
-    with pytest.warns() as told:
-        NoisyOrComponentAnalysis(5, n_init=1, random_state=0).fit(np.eye(3, 6))
-    assert any(w.category is TableWarning and "5 sources for 3 rows" in str(w.message) for w in told)
-    empty = quietly(NoisyOrComponentAnalysis(2, n_init=1, random_state=0), np.zeros((20, 4)))
-    assert empty.marginal_probabilities().max() < 0.1
-    sparse = quietly(NoisyOrComponentAnalysis(2, n_init=1, random_state=0), sp.random(50, 30, 0.1, rng=0).ceil())
-    assert sparse.transform(sp.csr_array((4, 30))).shape == (4, 2)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"m_step": "em"}, "m_step must be one of 'mm', 'newton', 'bisection'"),
-        ({"inference": "gibbs"}, "inference must be one of"),
-        ({"e_step": "hot"}, "e_step must be one of"),
-        ({"init": "spectral"}, "init must be"),
-        ({"init": np.ones((2, 3))}, r"shape \(2, 5\)"),
-        ({"link_prior": (0.5, 1)}, "both numbers must be 1 or more"),
-        ({"leak_prior": 3}, "pair of numbers"),
-        ({"surplus": -1}, "surplus must be a whole number"),
-        ({"n_components": 13, "inference": "exact"}, "stops at K = 12"),
-        ({"inference": "exact", "m_step": "newton"}, "closed-form m_step"),
-        ({"e_iter": 0}, "e_iter must be"),
-    ],
-)
-def test_bad_options(options, message):
-    with pytest.raises(InputError, match=message):
-        NoisyOrComponentAnalysis(**{"n_components": 2, **options}).fit(np.eye(5))
-
-
 def test_bad_questions(made, fitted):
     for call, message in (
         (lambda: fitted.score_samples(made.data, "guess"), "method must be one of"),
@@ -408,107 +212,6 @@ def test_pictures(fitted):
     plt.close("all")
 
 
-def test_importing_needs_no_networkx(fitted, monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(ImportError, match="latentbits\\[links\\]"):
-        fitted.to_graph()
-
-
-def test_metrics():
-    metrics = latentbits.metrics
-    gold = np.eye(3)
-    found = metrics.weighted_cosine_matching(np.array([[0, 1, 0], [1, 0, 0.0], [1, 1, 1]]), gold, [0.2, 0.5, 0.3], 2)
-    assert found["pairs"] == [(0, 1, 1.0), (1, 0, 1.0)] and abs(found["value"] - 0.7) < 1e-12
-    assert abs(found["renormalised"] - 1) < 1e-12
-    # The assignment is the best of all, by brute force.
-    from itertools import permutations
-
-    rng = np.random.default_rng(0)
-    parts, truth, weights = rng.random((5, 6)), rng.random((3, 6)), rng.random(5)
-    cosine = (parts / np.linalg.norm(parts, axis=1)[:, None]) @ (truth / np.linalg.norm(truth, axis=1)[:, None]).T
-    for n in (1, 2, 3):
-        best = max(
-            sum(weights[i] * cosine[i, g] for i, g in zip(chosen, goal)) / weights.sum()
-            for chosen in permutations(range(5), n)
-            for goal in permutations(range(3), n)
-        )
-        assert abs(metrics.weighted_cosine_matching(parts, truth, weights, n)["value"] - best) < 1e-12
-    judged = metrics.community_recovery([[0.9, 0.8, 0.1, 0.2], [0.1, 0.7, 0.9, 0.0]], [0, 0, 1, 1])
-    assert judged["points"] == {0: 1.0, 1: 0.5} and judged["component"] == {0: 0, 1: 1}
-    assert metrics.community_recovery([[0.9, 0.8, 0.1, 0.2]], [0, 0, 1, 1])["component"][1] is None
-    scores = metrics.document_cross_entropy(np.log([0.5, 0.125]))
-    assert abs(scores["bits"] - 2) < 1e-12 and abs(scores["perplexity"] - 4) < 1e-12 and scores["se"] > 0
-    for call in (
-        lambda: metrics.weighted_cosine_matching([[1, 2]], [[1, 2, 3]]),
-        lambda: metrics.weighted_cosine_matching(gold, gold, [1, -1, 1]),
-        lambda: metrics.weighted_cosine_matching(gold, gold, None, 4),
-        lambda: metrics.community_recovery(gold, [1]),
-        lambda: metrics.document_cross_entropy([]),
-    ):
-        with pytest.raises(InputError):
-            call()
-
-
-def test_links_command(tmp_path):
-    from typer.testing import CliRunner
-
-    from latentbits.cli.main import app
-
-    made = make_noisy_or(300, 12, 2, random_state=0)
-    edges = tmp_path / "edges.triples"
-    lines = [f"doc{i},author{j}" for i, j in zip(*np.nonzero(made.data))]
-    edges.write_text("\n".join(lines) + "\n")
-    run = CliRunner().invoke
-    files = {name: tmp_path / name for name in ("m.csv", "d.csv", "o.csv", "g.graphml", "g.gexf", "model.latentbits")}
-    asked = ["links", str(edges), "-k", "2", "--members", files["m.csv"], "--documents", files["d.csv"]]
-    asked += [
-        "--overlap",
-        files["o.csv"],
-        "--graph",
-        files["g.graphml"],
-        "--graph-rows",
-        "--save",
-        files["model.latentbits"],
-    ]
-    done = run(app, list(map(str, asked)))
-    assert done.exit_code == 0, done.output
-    assert "community 0: about" in done.stdout and "author" in done.stdout and "for instance: doc" in done.stdout
-    assert files["m.csv"].read_text().startswith("community,rows,rank,member,strength")
-    assert "community_1" in files["d.csv"].read_text().splitlines()[0]
-    assert files["g.graphml"].stat().st_size > 1000
-    again = run(app, ["links", str(edges), "--fitted", str(files["model.latentbits"]), "--graph", str(files["g.gexf"])])
-    assert again.exit_code == 0 and b"<gexf" in files["g.gexf"].read_bytes()
-    # Another list of edges, with other documents, authors that are missing and one that is new.
-    other = tmp_path / "new.edges"
-    other.write_text("document,author\nnew1,author0\nnew1,author5\nnew2,author5\nnew2,somebody\n")
-    fresh = run(app, ["links", str(other), "--fitted", str(files["model.latentbits"])])
-    assert fresh.exit_code == 0 and "of 2 rows" in fresh.stdout
-    assert "1 column that the model does not know left out (first: 'somebody')" in fresh.stderr
-    moved = run(app, ["transform", str(files["model.latentbits"]), str(other)])
-    assert moved.exit_code == 0 and moved.stdout.splitlines()[1].startswith("new1,")
-    plain = tmp_path / "edges.csv"
-    plain.write_text(edges.read_text())
-    hinted = run(app, ["links", str(plain)])
-    assert hinted.exit_code != 0 and "--format triples" in str(hinted.exception)
-    pair = run(app, ["links", str(edges), "-k", "2", "--set", "link_prior=1,1", "--starts", "1"])
-    assert pair.exit_code == 0, pair.output
-    fit = ["fit", str(edges), "-m", "noisy-or", "-k", "2", "-o", str(tmp_path / "again.latentbits"), "--starts", "1"]
-    shown = run(app, fit)
-    assert shown.exit_code == 0 and "components" in shown.stdout
-    for wrong, message in (
-        (["--graph", "x.png"], "graphml"),
-        (["--top", "0"], "--top"),
-        (["--least", "2"], "--least"),
-        (["--fitted", "m.latentbits", "-k", "3"], "leave it out"),
-        (["--fitted", "m.latentbits", "--starts", "3"], "leave them out"),
-        (["--graph-rows"], "--graph"),
-    ):
-        refused = run(app, ["links", str(edges), *wrong])
-        assert refused.exit_code != 0 and message in str(refused.exception)
-
-
 def test_questions_before_a_fit():
     from sklearn.exceptions import NotFittedError
 
@@ -519,61 +222,6 @@ def test_questions_before_a_fit():
     ):  # fmt: skip
         with pytest.raises(NotFittedError):
             getattr(model, question)(np.eye(3))
-
-
-def test_typical_rows_are_the_clearest(made, fitted):
-    odds = fitted._per_row(made.data, fitted._model.log_odds)
-    for row in fitted.documents_table(made.data, top=3):
-        assert (odds[:, row["community"]] > odds[row["row"], row["community"]]).sum() < row["rank"]
-    assert len(fitted.documents_frame(made.data, 2)) == 6 and len(fitted.marginal_frame(made.data)) == 12
-
-
-def test_lists_take_the_columns_of_a_model(tmp_path):
-    path = tmp_path / "more.basket"
-    path.write_text("a;c\nb\n")
-    table = latentbits.data.read_table(path, columns=["c", "z", "a", "b"])
-    assert table.columns == ["c", "z", "a", "b"]
-    block = latentbits.data.open_source(table.reader).block(0)
-    assert block.codes().tolist() == [[1, 0, 1, 0], [0, 0, 0, 1]]
-    with pytest.raises(InputError, match="none of its columns"):
-        latentbits.data.read_table(path, columns=["x"])
-    named = tmp_path / "named.triples"
-    named.write_text("thing,stuff,amount\nr,c,1\n")
-    with pytest.raises(InputError, match="--header"):
-        latentbits.data.read_table(named)
-    assert latentbits.data.read_table(named, header=True).shape == (1, 1)
-    assert latentbits.data.read_table(path, format="baskets").shape == (2, 3)
-
-
-def test_deletion_losses_are_those_of_the_table():
-    """The sample of distinct rows gives the loss of all rows, also where rows repeat or hold nothing."""
-    from latentbits.engine.sweep import LocalSweep
-    from latentbits.noisy_or.model import _without
-
-    X = make_noisy_or(4000, 24, 3, leak=0.01, random_state=0).data
-    for table in (X, np.vstack((X, np.zeros((4000, 24)))), np.vstack((X, np.full((2000, 24), np.nan)))):
-        model = quietly(NoisyOrComponentAnalysis(3, n_init=1, random_state=0), table)
-        source = latentbits.data.open_source(table)
-        sampled, weight = model._model.losses(model._params, LocalSweep(source), 600)
-        assert weight == (~np.isnan(table).all(axis=1)).sum() == model._params.weight
-        whole = float(model.score_samples(table).sum())
-        for k in range(3):
-            rest = quietly(NoisyOrComponentAnalysis(2, n_init=1, max_iter=1, random_state=0), table)
-            rest._params = _without(model._params, np.delete(np.arange(3), k))
-            rest._model = rest._streaming(rest._model)
-            true = whole - float(rest.score_samples(table).sum())
-            assert abs(model.deletion_loss_[k] - true) < 0.12 * true and abs(sampled[k] - true) < 0.25 * true
-
-
-def test_blank_rows_count_for_nothing():
-    X = make_noisy_or(300, 12, 3, random_state=0).data
-    both = [
-        quietly(NoisyOrComponentAnalysis(3, n_init=1, random_state=0), table)
-        for table in (X, np.vstack((X, X * np.nan)))
-    ]
-    np.testing.assert_allclose(both[0].deletion_loss_, both[1].deletion_loss_, atol=1e-6)
-    assert abs(both[0].bic_bound_ - both[1].bic_bound_) < 1e-6
-    assert abs(both[0].bic(X) - both[1].bic(np.vstack((X, X * np.nan)))) < 1e-6
 
 
 def test_exact_answers_are_exact():
@@ -603,23 +251,6 @@ def test_exact_answers_are_exact():
                 np.testing.assert_allclose(found.share[place], shares, atol=1e-9)
     cells = (np.array([3, 0]), np.array([1, 7]))
     np.testing.assert_allclose(model.reconstruct(X, cells), filled[cells], atol=1e-12)
-
-
-def test_pruning_forgets_given_starts_and_checkpoints(tmp_path):
-    made = make_noisy_or(300, 12, 2, random_state=1)
-    links = np.vstack((made.links, np.full((2, 12), 0.02)))
-    model = quietly(NoisyOrComponentAnalysis(4, init=links, checkpoint=tmp_path / "c.checkpoint"), made.data)
-    assert len(model.restarts_) == 1
-    pruned = quietly_prune(model, made.data)
-    assert pruned.n_components == model.status_.count("supported") and pruned.checkpoint == tmp_path / "c.checkpoint"
-
-
-def test_streams_measure_no_losses(made):
-    model = quietly(NoisyOrComponentAnalysis(3, n_init=1, m_step="newton", random_state=0), made.data)
-    model.partial_fit(made.data)
-    assert not hasattr(model, "bic_bound_") and set(model.status_) <= {"active", "disconnected", "always on"}
-    with pytest.raises(InputError, match="stream"):
-        model.prune(made.data)
 
 
 def test_truncation_and_rows_without_a_known_one():

@@ -192,7 +192,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
                 "at least one must be left for the content. Raise the number of components or lower n_phantom."
             )
         if self.beta_prior is not None:
-            self._check_beta_prior()
+            self._beta("beta_prior")
         if hasattr(self.init, "predict_proba") and not hasattr(self.init, "components_"):
             raise InputError(
                 f"{self._name}: init is a {type(self.init).__name__} that is not fitted. Fit it first; where estimators are "
@@ -204,25 +204,12 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
                 f"mixture; got {self.init!r}."
             )
 
-    def _check_beta_prior(self) -> None:
-        """Refuse a Beta prior without an interior mode."""
-        try:
-            on, off = (float(value) for value in self.beta_prior)
-        except (TypeError, ValueError):
-            raise InputError(
-                f"{self._name}: beta_prior must be a pair of numbers (b1, b0); got {self.beta_prior!r:.60}."
-            ) from None
-        if not (1 <= on < np.inf and 1 <= off < np.inf):
-            raise InputError(
-                f"{self._name}: beta_prior ({on:g}, {off:g}) has no mode inside (0, 1); both numbers must be 1 or more."
-            )
-
     def _build(self, sums: Totals) -> AspectModel:
         marginals = sums.marginals
         if self.beta_prior is None:
             prior_on, prior_off = self.smoothing * marginals, self.smoothing * (1.0 - marginals)
         else:
-            prior_on, prior_off = (np.full(len(marginals), float(b) - 1.0) for b in self.beta_prior)
+            prior_on, prior_off = (np.full(len(marginals), b - 1.0) for b in self._beta("beta_prior"))
         total = sums.observed + prior_on + prior_off
         known = sums.observed > 0
         constant = np.where(known, (sums.ones + prior_on) / np.where(known, total, 1.0), marginals)

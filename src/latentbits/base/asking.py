@@ -217,8 +217,7 @@ class Asking(BaseEstimator):
     def _drawing(self, n: Any, random_state: Any) -> np.random.Generator:
         """Random numbers for ``n`` rows, which must be a number of rows."""
         check_is_fitted(self, "_params")
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise InputError(f"{self._name}: n must be a whole number, 1 or more; got {n!r}.")
+        self._check_whole("n", n, 1)
         return stream(seed_of(self.random_state if random_state is None else random_state), "sample")
 
     @property

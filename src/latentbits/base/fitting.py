@@ -96,7 +96,10 @@ class Fitting(BaseEstimator):
 
     def _whole(self, name: str, least: int) -> None:
         """Refuse an option that is not a whole number of at least ``least``."""
-        value = getattr(self, name)
+        self._check_whole(name, getattr(self, name), least)
+
+    def _check_whole(self, name: str, value: Any, least: int) -> None:
+        """Refuse a number that is not whole and at least ``least``."""
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             raise InputError(f"{self._name}: {name} must be a whole number, {least} or more; got {value!r}.")
 
@@ -106,6 +109,19 @@ class Fitting(BaseEstimator):
         good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
         if not good or not np.isfinite(value) or value < least:
             raise InputError(f"{self._name}: {name} must be a number, {least:g} or more; got {value!r}.")
+
+    def _beta(self, name: str) -> tuple[float, float]:
+        """An option that is a Beta prior; refused without a mode inside [0, 1]."""
+        given = getattr(self, name)
+        try:
+            on, off = (float(value) for value in given)
+        except (TypeError, ValueError):
+            raise InputError(f"{self._name}: {name} must be a pair of numbers (a, b); got {given!r:.60}.") from None
+        if not (1 <= on < np.inf and 1 <= off < np.inf):
+            raise InputError(
+                f"{self._name}: {name} ({on:g}, {off:g}) has no mode inside (0, 1); both numbers must be 1 or more."
+            )
+        return on, off
 
     @property
     def _name(self) -> str:
@@ -420,10 +436,14 @@ class Fitting(BaseEstimator):
                 f"{self._name}: the first rows of the stream have no known cell of positive weight; start with others."
             )
         self._model = self._streaming(self._build(sums))
-        self._params = self._start(self._model, sweep, seed_of(self.random_state), 0)
+        self._params = self._stream_start(sweep, sums, seed_of(self.random_state))
         self._online, self._online_sums = None, sums
         self.n_iter_, self.weight_seen_ = 0, 0.0
         self.score_kind_, self.converged_, self.history_ = self.score_kind, False, []
+
+    def _stream_start(self, sweep: Any, sums: Totals, seed: int) -> Any:
+        """Parameters with which a stream begins."""
+        return self._start(self._model, sweep, seed, 0)
 
     def _go_on_streaming(self, sums: Totals) -> None:
         """Count the next rows in; after a fit its parameters stand for the rows that it saw."""

@@ -238,6 +238,12 @@ class Block:
         """Weights of the stored rows, ones where none were given."""
         return np.ones(self.n_rows) if self.weights is None else self.weights
 
+    def unknown_lists(self) -> tuple[Pointer, Index]:
+        """``indptr`` and ``indices`` of the unknown columns, empty where all are known."""
+        if self.unknown is not None:
+            return self.unknown.lists()
+        return np.zeros(self.n_rows + 1, np.int64), np.empty(0, np.int32)
+
     def codes(self) -> Codes:
         """The cells (n, D) as 0, 1 and 2 for unknown."""
         out = self.ones.dense().copy()

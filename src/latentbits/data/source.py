@@ -121,6 +121,21 @@ class TableSource:
         bad.raise_if_any(self._owner, self.labels)
 
 
+class FirstBlock:
+    """The first block of a source as a table of its own."""
+
+    n_blocks = 1
+
+    def __init__(self, source: Source) -> None:
+        self.first = source.block(0)
+        self.shape, self.labels = (self.first.n_source_rows, self.first.n_columns), source.labels
+        self.starts = np.array([0, self.first.n_source_rows], np.int64)
+
+    def block(self, b: int) -> Block:
+        """The block."""
+        return self.first
+
+
 @contextmanager
 def named(owner: str) -> Iterator[None]:
     """Put the name of the estimator before input errors raised inside."""

@@ -22,6 +22,13 @@ CHUNK = 128
 SPREAD = np.uint64(0xD1342543DE82EF95)
 
 
+def distinct(keys: NDArray[np.uint64], weights: Float) -> tuple[NDArray[np.uint64], Float, NDArray[np.int64]]:
+    """Every key once, in ascending order, with its total weight and the place where it first stands."""
+    once, first, origin = np.unique(keys, return_index=True, return_inverse=True)
+    total: Float = np.bincount(origin, weights=weights, minlength=len(once)).astype(np.float64)
+    return once, total, first
+
+
 class LatentSample(NamedTuple):
     """Distinct rows with the smallest keys: keys (m,), total weights (m,), unknowns (m, K)."""
 
@@ -31,10 +38,9 @@ class LatentSample(NamedTuple):
 
     def merge(self, other: LatentSample) -> LatentSample:
         """The smallest keys of both; equal rows of both add their weights."""
-        keys, first, origin = np.unique(np.concatenate((self.keys, other.keys)), return_index=True, return_inverse=True)
-        weights: Float = np.bincount(
-            origin, weights=np.concatenate((self.weights, other.weights)), minlength=len(keys)
-        ).astype(np.float64)
+        keys, weights, first = distinct(
+            np.concatenate((self.keys, other.keys)), np.concatenate((self.weights, other.weights))
+        )
         values = np.concatenate((self.values, other.values))[first]
         return LatentSample(keys[:MOST_ROWS], weights[:MOST_ROWS], values[:MOST_ROWS])
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.block import Block, Float, Lists, block_of_lists, row_hashes
-from .latent import SPREAD
+from .latent import SPREAD, distinct
 from .protocols import Sweep
 
 
@@ -31,10 +31,9 @@ class RowSample(NamedTuple):
 
     def merge(self, other: RowSample) -> RowSample:
         """The smallest keys of both; equal rows of both add their weights."""
-        keys, first, origin = np.unique(np.concatenate((self.keys, other.keys)), return_index=True, return_inverse=True)
-        weights: Float = np.bincount(
-            origin, weights=np.concatenate((self.weights, other.weights)), minlength=len(keys)
-        ).astype(np.float64)
+        keys, weights, first = distinct(
+            np.concatenate((self.keys, other.keys)), np.concatenate((self.weights, other.weights))
+        )
         ones, unknown = self.ones + other.ones, self.unknown + other.unknown
         first = first[: self.size]
         return RowSample(
@@ -65,14 +64,11 @@ class _Take:
 
     def __call__(self, block: Block, rows: Any) -> tuple[RowSample, None]:
         weights = block.row_weights()
-        hashes = row_hashes(block)
-        keys = hashes * SPREAD
         known = np.ones(block.n_rows, np.bool_)
         if block.unknown is not None:
             known = block.unknown.row_counts() < block.n_columns
         counted = np.flatnonzero((weights > 0) & known)
-        keys, first, origin = np.unique(keys[counted], return_index=True, return_inverse=True)
-        totals: Float = np.bincount(origin, weights=weights[counted], minlength=len(keys)).astype(np.float64)
+        keys, totals, first = distinct((row_hashes(block) * SPREAD)[counted], weights[counted])
         taken = block.take(counted[first[: self.size]])
         lists = []
         for marks in (taken.ones, taken.unknown):

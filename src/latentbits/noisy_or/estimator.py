@@ -9,12 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..base import LatentBitsEstimator
+from ..data.source import FirstBlock
 from ..data.summary import Totals
+from ..engine.em import EMOptions, Point, State, em
 from ..engine.online import Online
+from ..engine.sweep import LocalSweep
 from ..errors import DuplicateComponentWarning, EmptyComponentWarning, InputError, TableWarning
 from .communities import Communities
 from .exact import ClosedForms
-from .model import CAP, EDGE, LEAST_LEAK, NoisyOrModel, NoisyOrParams, NoisyOrStats
+from .model import NoisyOrModel
+from .params import CAP, EDGE, LEAST_LEAK, MOST_EXACT, NoisyOrParams, NoisyOrStats
 from .sources import Sources
 from .starts import cooccurrence_start, random_start, rows_start, start_params
 
@@ -25,8 +29,8 @@ FIRST, SECOND, BETWEEN = 8, 12, 5
 LEAST_SURPLUS = 4
 # Deletions are bundled so that there are no more of these steps.
 MOST_DELETIONS = 8
-# Enumeration of 2^K states stops here.
-MOST_EXACT = 12
+# Passes over the first rows of a stream.
+STREAM_START = 100
 # A source is active with a link above the first and so many expected rows; always on above the last.
 LINKED, FEWEST_ROWS, ALWAYS = 0.1, 5.0, 0.99
 # Cosine of link probabilities above which sources are the same.
@@ -209,17 +213,6 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
         if self.m_step != "mm" and self.inference == "exact":
             raise InputError(f"{self._name}: inference='exact' has its own closed-form m_step; leave m_step at 'mm'.")
 
-    def _beta(self, name: str) -> tuple[float, float]:
-        """A Beta prior given as a pair; refused without a mode inside the range or at zero."""
-        given = getattr(self, name)
-        try:
-            a, b = (float(value) for value in given)
-        except (TypeError, ValueError):
-            raise InputError(f"{self._name}: {name} must be a pair of numbers (a, b); got {given!r:.60}.") from None
-        if not (1 <= a < np.inf and 1 <= b < np.inf):
-            raise InputError(f"{self._name}: {name} ({a:g}, {b:g}): both numbers must be 1 or more.")
-        return a, b
-
     def _given_init(self) -> bool:
         """Whether the fit goes on from strengths that are there already."""
         warm = bool(self.warm_start) and getattr(self, "_params", None) is not None
@@ -290,6 +283,18 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
     def _streaming(self, model: NoisyOrModel) -> NoisyOrModel:
         """A stream has one stage, and no second look for other M-steps."""
         return replace(model, plan=((model.n_components, 0, False),), stage=0, m_step_kind="mm")
+
+    def _stream_start(self, sweep: Any, sums: Totals, seed: int) -> NoisyOrParams:
+        """A fit of the first rows through all its stages: a stream cannot leave out surplus sources later."""
+        model, first = self._build(sums), LocalSweep(FirstBlock(sweep.source))
+        params = self._start(model, first, seed, 0)
+        point = Point(params, self._start_rows(model, first, params, seed, 0, None))
+        options = EMOptions(
+            min(int(self.max_iter), STREAM_START), float(self.tol), max(1.0, sums.n_cells), accelerate=False
+        )
+        for step in em(model, first, State(point), options):
+            point = step.state.point
+        return model.final().enter(point, first).params
 
     def _n_starts(self) -> int:
         return int(self.n_init) if isinstance(self.init, str) else 1

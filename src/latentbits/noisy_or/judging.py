@@ -9,14 +9,13 @@ import numpy as np
 
 from ..data.block import Block, Float, row_hashes
 from ..errors import InputError
-from .model import NoisyOrModel, Ready
+from .model import NoisyOrModel
+from .params import MOST_EXACT, Ready
 
 # Quickscore goes through 2^ones subsets; beyond this many ones it is refused.
 MOST_ONES = 20
 # Relative error from cancellation beyond which Quickscore is refused.
 WORST_ERROR = 1e-6
-# Enumeration goes through 2^K states.
-MOST_STATES = 12
 
 
 class Estimate(NamedTuple):
@@ -41,10 +40,6 @@ class Judge:
     def __init__(self, model: NoisyOrModel, seed: int = 0, n_draws: int = 200, n_burn: int = 50) -> None:
         self.model, self.seed, self.n_draws, self.n_burn = model.final(), seed, n_draws, n_burn
 
-    def _lists(self, block: Block) -> tuple[Any, Any, Any, Any]:
-        nothing = np.zeros(block.n_rows + 1, np.int64), np.empty(0, np.int32)
-        return *block.ones.lists(), *(nothing if block.unknown is None else block.unknown.lists())
-
     def _keys(self, block: Block) -> Any:
         salt = np.random.SeedSequence([self.seed, 4]).generate_state(1, np.uint64)
         return row_hashes(block) ^ salt
@@ -57,7 +52,8 @@ class Judge:
         out = Estimate(np.empty(n), np.empty(n), np.empty(n))
         shares = np.ascontiguousarray(self.model.represent(block, ready))
         importance_rows(
-            *self._lists(block),
+            *block.ones.lists(),
+            *block.unknown_lists(),
             ready.bias,
             ready.theta,
             ready.prob,
@@ -68,7 +64,7 @@ class Judge:
             self.n_draws,
             *out,
         )
-        rest = replace(self.model, inference="variational")._rest_of_bound(block, ready)
+        rest = replace(self.model, inference="variational").rest_of_bound(block, ready)
         return out._replace(value=self.model.given_seen(block, ready.params, out.value + rest))
 
     def gibbs(self, block: Block, ready: Ready) -> Float:
@@ -78,7 +74,8 @@ class Judge:
         shares = self.model.represent(block, ready)
         on, means = (shares > 0.5).astype(np.uint8), np.zeros(shares.shape)
         gibbs_rows(
-            *self._lists(block),
+            *block.ones.lists(),
+            *block.unknown_lists(),
             ready.bias,
             ready.theta,
             ready.prob,
@@ -97,9 +94,18 @@ class Judge:
 
         shares, values = self.model.represent(block, ready).copy(), np.empty(block.n_rows)
         mean_field_rows(
-            *self._lists(block), ready.bias, ready.theta, ready.theta0, ready.top, 100, 1e-6, shares, values
+            *block.ones.lists(),
+            *block.unknown_lists(),
+            ready.bias,
+            ready.theta,
+            ready.theta0,
+            ready.top,
+            100,
+            1e-6,
+            shares,
+            values,
         )
-        rest = replace(self.model, inference="variational")._rest_of_bound(block, ready)
+        rest = replace(self.model, inference="variational").rest_of_bound(block, ready)
         return self.model.given_seen(block, ready.params, values + rest)
 
     def quickscore(self, block: Block, ready: Ready) -> Quickscore:
@@ -110,7 +116,8 @@ class Judge:
         values, errors = np.empty(n), np.empty(n)
         shares = np.full((n, len(params.prior)), np.nan)
         quickscore_rows(
-            *self._lists(block),
+            *block.ones.lists(),
+            *block.unknown_lists(),
             ready.theta,
             params.theta.sum(axis=1),
             params.theta0,
@@ -128,7 +135,7 @@ class Judge:
     def exact(self, block: Block, ready: Ready) -> Float:
         """log P(row) (n,): through all states of the sources; if they are too many, by inclusion and exclusion."""
         k = len(ready.params.prior)
-        if k > MOST_STATES:
+        if k > MOST_EXACT:
             scored = self.quickscore(block, ready)
             bad = np.flatnonzero(~(scored.error <= WORST_ERROR))
             if len(bad):

@@ -15,6 +15,7 @@ import numpy as np
 from ..data.block import Block, Float
 from ..engine.latent import padded
 from ..engine.protocols import Again
+from .params import CAP, CELL_TOL, LEAST_LEAK, LEAST_LINK
 
 PROBES = {"newton": 15, "bisection": 40}
 # Newton stops when all strengths move by less than this share.
@@ -23,8 +24,6 @@ CLOSE = 1e-9
 
 def solve(model: Any, params: Any, stats: Any, again: Again, cycles: int = 1) -> tuple[Float, Float]:
     """Best links for the leak as it is, then the best leaks for these links; so many times."""
-    from .model import CAP, LEAST_LEAK, LEAST_LINK
-
     ready, chances = model.ready(params), model.chances(stats)
     theta, theta0 = params.theta, params.theta0
 
@@ -86,15 +85,12 @@ class _Probe:
 
     def __call__(self, block: Block, rows: Any, ready: Any, theta: Float, theta0: Float) -> Any:
         from .kernels import probe_rows
-        from .model import CELL_TOL
 
         n_sources, width = len(theta), len(ready.bias)
         shares = rows
         if shares is None:  # as the pass that is being improved on has found them
-            shares = self.model.infer(block, ready, (np.zeros(2 * block.n_columns * width), np.zeros(block.n_columns)))[
-                0
-            ]
-        weights = self.model._counted(block)
+            shares = self.model.infer(block, ready, (np.zeros(block.n_columns * width), np.zeros(block.n_columns)))[0]
+        weights = self.model.counted(block)
         trial = padded(np.ascontiguousarray(theta.T))
         on, bend = np.zeros(block.n_columns * width), np.zeros(block.n_columns * width)
         leak, leak_bend = np.zeros(block.n_columns), np.zeros(block.n_columns)

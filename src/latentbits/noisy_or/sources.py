@@ -13,7 +13,7 @@ from ..base.common import seed_of
 from ..data.rng import row_uniforms, stream
 from ..errors import InputError
 from .judging import Estimate, Judge
-from .model import _without, expected_cells
+from .params import expected_cells, without
 
 METHODS = ("bound", "mean_field", "importance", "exact")
 
@@ -180,7 +180,7 @@ class Sources(BaseEstimator):
             With arrays ``value``, ``standard_error`` and ``effective_draws``.
         """
         check_is_fitted(self, "_params")
-        self._count("n_draws", n_draws, 1)
+        self._check_whole("n_draws", n_draws, 1)
         sweep, ready = self._asked(X)
         parts = sweep.collect(Judge(self._model, seed_of(random_state), int(n_draws)).importance, ready)
         return Estimate(*[np.concatenate(field) for field in zip(*parts)])
@@ -200,44 +200,9 @@ class Sources(BaseEstimator):
         (n_rows, n_components) array
         """
         check_is_fitted(self, "_params")
-        self._count("n_sweeps", n_sweeps, 1)
-        self._count("n_burn", n_burn, 0)
+        self._check_whole("n_sweeps", n_sweeps, 1)
+        self._check_whole("n_burn", n_burn, 0)
         return self._per_row(X, Judge(self._model, seed_of(random_state), int(n_sweeps), int(n_burn)).gibbs)
-
-    def _count(self, name: str, value: Any, least: int) -> None:
-        """Refuse a number of draws that is none."""
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise InputError(f"{self._name}: {name} must be a whole number, {least} or more; got {value!r}.")
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean of :meth:`score_samples` per row in nats: a lower bound unless ``inference="exact"``.
-
-        Parameters
-        ----------
-        X : table
-        y : ignored
-        sample_weight : (n_rows,) array-like, optional
-
-        Returns
-        -------
-        float
-        """
-        return super().score(X, y, sample_weight)
-
-    def components_table(self, top: int = 10) -> list[dict[str, Any]]:
-        """The sources as rows of a table: the ``top`` strongest links of each.
-
-        Parameters
-        ----------
-        top : int
-            Features per source.
-
-        Returns
-        -------
-        list of dict
-            With component, weight (its prior), rank, feature, probability (of the link), marginal and lift.
-        """
-        return super().components_table(top)
 
     def _standing(self, probabilities: Any) -> Any:
         """Links are ranked as they are: a weak one says nothing against its column."""
@@ -326,7 +291,7 @@ class Sources(BaseEstimator):
         always = [k for k, status in enumerate(self.status_) if status == "always on"]
         if not keep:
             raise InputError(f"{self._name}: no source is supported; nothing would be left. Fit with n_components=1.")
-        params = _without(self._params, np.array(keep, np.int64))._replace(loss=None, weight=None)
+        params = without(self._params, np.array(keep, np.int64))._replace(loss=None, weight=None)
         params = params._replace(theta0=params.theta0 + self._params.theta[always].sum(axis=0))
         given = self.init if isinstance(self.init, str) else "cooccurrence"
         pruned = clone(self).set_params(n_components=len(keep), init="random", warm_start=True, checkpoint=None)

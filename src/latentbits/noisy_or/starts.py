@@ -11,7 +11,7 @@ from ..data.rng import stream
 from ..data.summary import Totals
 from ..engine.protocols import Sweep
 from ..engine.seeds import spread_rows
-from .model import NoisyOrParams
+from .params import NoisyOrParams
 
 # Columns among which seeds are looked for.
 POOL = 128

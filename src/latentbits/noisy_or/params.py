@@ -1,0 +1,132 @@
+"""Parameters of the noisy-or model, what is summed and made ready of them, and the functions that all its rooms need.
+
+Symbols are those of the module text of :mod:`.model`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.block import Float
+
+# Strengths stay below this: p = 1 - 9e-14.
+CAP = 30.0
+# The leak stays above this.
+LEAST_LEAK = 1e-12
+# The least strength of a link that is not zero.
+LEAST_LINK = 1e-12
+# Links that grow weaker are zero below this strength.
+FADING = 1e-6
+# Faded links have this part of the share of ones of their column, at most the second, when a stage begins.
+FRESH = 0.05, 0.01
+# Probabilities of sources stay this far from 0 and 1.
+EDGE = 1e-9
+# Gap to the best weights of a one, in nats.
+CELL_TOL = 1e-9
+# The same before the last stage, where nothing has settled yet.
+HASTY = 1e-2
+# Rows on which the loss of a source is measured: on the way, and at the end.
+ROWS_ON_THE_WAY, ROWS_AT_THE_END = 1000, 2000
+# Deletion of one source changes rows in which its posterior is above this.
+TOUCHED = 1e-3
+# Enumeration of 2^K states stops at this many sources.
+MOST_EXACT = 12
+# Log odds of sources that only pad.
+NEVER = -1e30
+# Probabilities never leave this range in answers.
+ANSWER_EDGE = 1e-9
+
+
+class NoisyOrParams(NamedTuple):
+    """Strengths of links (K, D) and leak (D,), priors of the sources (K,); after a fit also the loss of each by deletion and
+    the weight of the rows with a known cell.
+    """
+
+    theta: Float
+    theta0: Float
+    prior: Float
+    loss: Float | None = None
+    weight: float | None = None
+
+
+class NoisyOrStats(NamedTuple):
+    """Sums over rows."""
+
+    on: Float  # (D, K) Σ m / (1 - exp(-θ0 - θ/q)) over ones
+    leak: Float  # (D,) Σ q m (1 / (1 - exp(-θ0 - θ/q)) - 1 / (1 - exp(-θ0))) over ones
+    ones: Float  # (D,) weight of ones
+    known: Float  # (D,) weight of known cells
+    mass: Float  # (K,) Σ m
+    unseen: Float | None  # (D, K) Σ m over unknown cells
+    value: float  # bound
+    weight: float  # of rows with a known cell
+
+
+class Ready(NamedTuple):
+    """Parameters in the form that blocks need; tables are (D * W,), W the padded number of sources."""
+
+    params: NoisyOrParams
+    bias: Float  # (W,) log odds of the sources in an empty row
+    theta: Float
+    prob: Float
+    lift: Float  # d at q = 1
+    slope: Float  # φ at q = 1
+    theta0: Float  # (D,)
+    e0: Float  # (D,) expm1(θ0)
+    top: Float  # (D,) -f(θ0)
+    even: Float | None  # (D, K) d / K at q = 1 / K
+    constant: float  # bound of an empty row without its sources
+    chunk: float  # ones whose factors can be multiplied without overflow
+    states: Float | None  # (2^K, K) all states of the sources, for exact inference
+    sums: Float | None  # (2^K, D) u of every state
+
+
+class Causes(NamedTuple):
+    """Why single cells are as they are."""
+
+    share: Float  # (m, K) part of source k
+    leak: Float  # (m,) part of the leak
+    evidence: Float  # (m, K) what the value of the cell adds to the log odds of source k
+    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
+
+
+def without(params: NoisyOrParams, keep: Any) -> NoisyOrParams:
+    """Some of the sources, in the given order."""
+    loss = None if params.loss is None else params.loss[keep]
+    return NoisyOrParams(
+        np.ascontiguousarray(params.theta[keep]), params.theta0, params.prior[keep], loss, params.weight
+    )
+
+
+def logit(p: Float) -> Float:
+    """Log odds."""
+    return np.log(p) - np.log1p(-p)
+
+
+def log_on(u: Float) -> Float:
+    """log(1 - exp(-u))."""
+    with np.errstate(divide="ignore"):
+        return np.where(u < 0.69, np.log(-np.expm1(-np.minimum(u, 1.0))), np.log1p(-np.exp(-np.maximum(u, 0.5))))
+
+
+def slope_of(t: Float, lift: Float, theta0: Float) -> Float:
+    """φ(t): zero at 0, growing to -f(θ0)."""
+    far = t / np.expm1(np.minimum(theta0 + t, 700.0))
+    near = (0.5 * t**2 - t**3 / (3.0 * np.tanh(0.5 * theta0))) / (4.0 * np.sinh(0.5 * theta0) ** 2)
+    return np.maximum(np.where(t < 1e-5 * np.minimum(theta0, 1.0), near, lift - far), 0.0)
+
+
+def states_of(n_sources: int) -> Float:
+    """All states of the sources (2^K, K)."""
+    return ((np.arange(2**n_sources)[:, None] >> np.arange(n_sources)) & 1).astype(np.float64)
+
+
+def expected_cells(shares: Float, params: NoisyOrParams) -> Float:
+    """P(cell = 1) (n, D) if source k of row n is on with probability ``shares[n, k]``, whatever the others do."""
+    kept = np.repeat(np.exp(-params.theta0)[None], len(shares), axis=0)
+    for k, theta in enumerate(params.theta):
+        linked, rows = np.flatnonzero(theta), np.flatnonzero(shares[:, k] > 1e-12)
+        kept[np.ix_(rows, linked)] *= 1.0 + shares[rows, k][:, None] * np.expm1(-theta[linked])
+    return np.clip(1.0 - kept, ANSWER_EDGE, 1 - ANSWER_EDGE)
