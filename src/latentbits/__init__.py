@@ -16,9 +16,13 @@ __version__ = "0.1.0"
 # Public names and where they live.  They are imported when first asked for, so that `import latentbits` is quick.
 _HOMES = {
     "AspectBernoulli": "latentbits.aspect",
+    "BayesianBernoulliMixture": "latentbits.mixture",
     "BernoulliMixture": "latentbits.mixture",
+    "DPBernoulliMixture": "latentbits.mixture",
     "LogisticPCA": "latentbits.logistic",
     "NoisyOrComponentAnalysis": "latentbits.noisy_or",
+    "RestrictedBoltzmann": "latentbits.rbm",
+    "VariationalBernoulliMixture": "latentbits.mixture",
     "load": "latentbits.persist",
     "select": "latentbits.selection",
     "bootstrap_lrt": "latentbits.selection",

@@ -67,6 +67,14 @@ class ObjectiveFellWarning(LatentBitsWarning):
     """The objective fell where it must not; please report it."""
 
 
+class UnmixedChainsWarning(LatentBitsWarning):
+    """Chains of a sampler have not found the same thing."""
+
+
+class BlocksWarning(LatentBitsWarning):
+    """A sampler uses all components that it has, or only one."""
+
+
 class RestartWarning(LatentBitsWarning):
     """One or more starts failed and were left out."""
 

@@ -201,3 +201,35 @@ def document_cross_entropy(log_probabilities: Any) -> dict[str, float]:
         perplexity = float(np.exp(mean))
     bits = mean / float(np.log(2))
     return {"nats": mean, "bits": bits, "sd": spread, "se": spread / len(values) ** 0.5, "perplexity": perplexity}
+
+
+def fill_in_auc(truth: Any, probability: Any, by_row: bool = False) -> float:
+    """Area under the ROC curve of filled cells: how often a one got a higher probability than a zero, ties one half.
+
+    Parameters
+    ----------
+    truth : (n_rows, n_cells) array of 0 and 1
+        What the cells are.
+    probability : (n_rows, n_cells) array
+        What they were given.
+    by_row : bool
+        Mean over rows (those with both values) instead of all cells together.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> fill_in_auc([[1, 0], [1, 0]], [[0.9, 0.2], [0.4, 0.6]])
+    0.75
+    """
+    from sklearn.metrics import roc_auc_score
+
+    truth, probability = np.asarray(truth), np.asarray(probability, np.float64)
+    if truth.shape != probability.shape:
+        raise InputError(f"truth and probability differ in shape: {truth.shape} and {probability.shape}.")
+    if not by_row:
+        return float(roc_auc_score(truth.ravel(), probability.ravel()))
+    both = [(t, p) for t, p in zip(truth, probability) if 0 < t.sum() < len(t)]
+    return float(np.mean([roc_auc_score(t, p) for t, p in both]))

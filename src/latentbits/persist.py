@@ -16,9 +16,13 @@ from .errors import FileError, InputError
 # Where the estimators live; `load` imports only what a file names and only if it is listed here.
 ESTIMATORS = {
     "AspectBernoulli": "latentbits.aspect",
+    "BayesianBernoulliMixture": "latentbits.mixture",
     "BernoulliMixture": "latentbits.mixture",
+    "DPBernoulliMixture": "latentbits.mixture",
     "LogisticPCA": "latentbits.logistic",
     "NoisyOrComponentAnalysis": "latentbits.noisy_or",
+    "RestrictedBoltzmann": "latentbits.rbm",
+    "VariationalBernoulliMixture": "latentbits.mixture",
 }
 
 

@@ -2,13 +2,57 @@
 
 from __future__ import annotations
 
-from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA, NoisyOrComponentAnalysis
+from latentbits import (
+    AspectBernoulli,
+    BayesianBernoulliMixture,
+    BernoulliMixture,
+    DPBernoulliMixture,
+    LogisticPCA,
+    NoisyOrComponentAnalysis,
+    RestrictedBoltzmann,
+    VariationalBernoulliMixture,
+)
 from latentbits.testing import Family
 
 
 def options(**defaults):
     """Merge a family's test defaults with what a contract asks for."""
     return lambda cls: lambda **given: cls(**{**defaults, **given})
+
+
+def chains(**defaults):
+    """The same for samplers, whose chains and draws stand where others have starts and passes."""
+
+    def with_class(cls):
+        def make(**given):
+            for name, ours in (("n_init", "n_chains"), ("max_iter", "n_draws")):
+                if name in given:
+                    given[ours] = given.pop(name)
+            if "tol" in given:  # any other option does
+                given["thin"] = 3
+                del given["tol"]
+            return cls(
+                **{"n_chains": 2, "n_warmup": 10, "n_draws": 20, "thin": 1, "random_state": 0, **defaults, **given}
+            )
+
+        return make
+
+    return with_class
+
+
+def epochs(**defaults):
+    """The same for machines, which have epochs."""
+
+    def make(**given):
+        if "max_iter" in given:
+            given["n_epochs"] = given.pop("max_iter")
+        if "tol" in given:
+            given["weight_decay"] = given.pop("tol")
+        return RestrictedBoltzmann(
+            **{"n_components": 3, "n_epochs": 10, "n_sweeps": 20, "random_state": 0, **defaults, **given}
+        )
+
+    return make
 
 
 FAMILIES = [
@@ -55,4 +99,31 @@ FAMILIES = [
         1e-5,
         seeded_at_rows=True,
     ),
+    Family(
+        "BernoulliMixture, restarts averaged",
+        options(n_components=2, n_init=3, average_restarts=True, random_state=0)(BernoulliMixture),
+    ),
+    Family(
+        "VariationalBernoulliMixture", options(n_components=4, n_init=2, random_state=0)(VariationalBernoulliMixture)
+    ),
+    Family(
+        "VariationalBernoulliMixture, sticks averaged",
+        options(n_components=4, n_init=2, weights="sticks", average_restarts=True, average="joint", random_state=0)(
+            VariationalBernoulliMixture
+        ),
+    ),
+    Family("BayesianBernoulliMixture", chains(n_components=4)(BayesianBernoulliMixture), seeded_at_rows=True),
+    Family(
+        "DPBernoulliMixture, everything learnt",
+        chains(learn_alpha=True, learn_cells="feature", split_merge=2, init="mixed", average="joint")(
+            DPBernoulliMixture
+        ),
+        seeded_at_rows=True,
+    ),
+    Family(
+        "DPBernoulliMixture, blocked",
+        chains(sampler="blocked", learn_cells="shared")(DPBernoulliMixture),
+        seeded_at_rows=True,
+    ),
+    Family("RestrictedBoltzmann", epochs(), seeded_at_rows=True),
 ]

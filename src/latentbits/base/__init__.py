@@ -16,6 +16,7 @@ from .callbacks import CallbackSupportMixin
 from .common import frame_of, quiet
 from .fitting import Fitting
 from .row_unknowns import RowUnknowns
+from .sampling import Sampling
 
 
 class LatentBitsEstimator(
@@ -56,4 +57,4 @@ class LatentBitsEstimator(
         return getattr(self, "_params", None) is not None
 
 
-__all__ = ["LatentBitsEstimator", "RowUnknowns", "frame_of", "quiet"]
+__all__ = ["LatentBitsEstimator", "RowUnknowns", "Sampling", "frame_of", "quiet"]

@@ -181,9 +181,10 @@ class Asking(BaseEstimator):
         source = self._open(X, reset=False)
         if cells is None:
             n_rows, n_columns = source.shape
-            if n_rows * n_columns * self.n_components > 1_000_000:
+            n_components = self._model.n_components
+            if n_rows * n_columns * n_components > 1_000_000:
                 raise InputError(
-                    f"{self._name}: explaining all {n_rows} × {n_columns} cells for {self.n_components} components is "
+                    f"{self._name}: explaining all {n_rows} × {n_columns} cells for {n_components} components is "
                     "too much at once. Name cells=(rows, columns), or pass fewer rows."
                 )
             rows, columns = (part.ravel() for part in np.indices((n_rows, n_columns)))

@@ -110,6 +110,19 @@ class Fitting(BaseEstimator):
         if not good or not np.isfinite(value) or value < least:
             raise InputError(f"{self._name}: {name} must be a number, {least:g} or more; got {value!r}.")
 
+    def _positive(self, name: str) -> None:
+        """Refuse an option that is not a finite number above 0."""
+        value = getattr(self, name)
+        good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+        if not good or not np.isfinite(value) or value <= 0:
+            raise InputError(f"{self._name}: {name} must be a number above 0; got {value!r:.60}.")
+
+    def _one_of(self, name: str, allowed: tuple[Any, ...]) -> None:
+        """Refuse an option that is not among those allowed."""
+        value = getattr(self, name)
+        if not (value is None or isinstance(value, str)) or value not in allowed:
+            raise InputError(f"{self._name}: {name} must be one of {', '.join(map(repr, allowed))}; got {value!r:.60}.")
+
     def _beta(self, name: str) -> tuple[float, float]:
         """An option that is a Beta prior; refused without a mode inside [0, 1]."""
         given = getattr(self, name)
@@ -423,6 +436,7 @@ class Fitting(BaseEstimator):
             assert self._online_sums is not None
             self.marginals_ = self._online_sums.marginals
             self.unobserved_features_ = np.flatnonzero(self._online_sums.observed == 0)
+        self._model = self._model.final()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EmptyComponentWarning)  # a stream may fill them yet
             warnings.simplefilter("ignore", DuplicateComponentWarning)

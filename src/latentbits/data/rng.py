@@ -9,7 +9,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-PURPOSES = {"start": 1, "cells": 2, "rows": 3, "sample": 4, "fill": 5, "sweep": 6, "bootstrap": 7, "seeds": 8}
+PURPOSES = {
+    "start": 1,
+    "cells": 2,
+    "rows": 3,
+    "sample": 4,
+    "fill": 5,
+    "sweep": 6,
+    "bootstrap": 7,
+    "seeds": 8,
+    "split": 9,
+    "hyper": 10,
+    "weigh": 11,
+}
 
 
 def stream(seed: int, purpose: str, *address: int) -> np.random.Generator:

@@ -69,6 +69,11 @@ PREPARED = {
         "bc7c6da60fa2feb93cb20d546fd75e5bd6b8818866b2f3aa309735a9a75cc0ed",
         "482,636 lines × 13,245 words of newsgroup posts",
     ),
+    "usps": Prepared(
+        "usps.npz",
+        "20d1c86c5803ad12ea573bd4284651a1fc9f2dc371d35b479413b24d63ef3e0a",
+        "11,000 handwritten digits of 16 × 16 grey pixels, 1,100 of each",
+    ),
     "citations": Prepared(
         "citations.npz",
         "a10b399996605c2ddc5610f24ead67625d6b58f835d79ed9ae1e390b1b0c6a82",

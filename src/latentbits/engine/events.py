@@ -139,6 +139,7 @@ class ProgressBar(Listener):
 
         self.max_iter = event.max_iter
         self.n_restarts = event.n_restarts
+        self.done: dict[int, float] = {}
         self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -153,9 +154,12 @@ class ProgressBar(Listener):
     def step(self, event: Progress) -> bool:
         """Move the bar: a start counts by its passes, and as done when it settles."""
         done = 1.0 if event.step.settled else event.step.state.iteration / self.max_iter
+        self.done[event.restart] = done
+        # Chains go on side by side, starts one after the other.
+        completed = sum(self.done.values()) if event.step.kind == "sweep" else event.restart + done
         self.bar.update(
             self.task,
-            completed=event.restart + done,
+            completed=completed,
             note=f"start {event.restart + 1}/{self.n_restarts}, pass {event.step.state.iteration}, "
             f"{event.step.objective / event.scale:.5f} nats per cell",
         )

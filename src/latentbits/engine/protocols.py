@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class Model:
     """
 
     monotone: bool = True  # the objective never falls
-    params_type: Any = None  # the NamedTuple of the parameters
+    params_type: ClassVar[Any] = None  # the NamedTuple of the parameters
     has_rows: bool = False  # every row has unknowns of its own, kept from pass to pass
     patience: int = 1  # small gains in a row that end a fit; above 1 those of accepted bold moves count too
     slack: float = 0.0  # how far the objective may be off, for families that approximate it on the way

@@ -226,16 +226,20 @@ def _plain(point: Point, sweep: Sweep) -> Any:
     return (point.params, tuple(sweep.fetch_rows(point.rows)))
 
 
-def _read(bookmark: Bookmark, params_type: Any, sweep: Sweep) -> _Run:
-    """Read a checkpoint, refusing one of another fit."""
-    header, arrays = read_sealed(bookmark.path, "checkpoint")
-    theirs, ours = header["identity"], bookmark.identity
-    other = [key for key in ours if theirs.get(key) != ours[key]]
+def refuse_foreign(bookmark: Bookmark, theirs: dict[str, Any]) -> None:
+    """Raise if a file's identity is not that of this fit."""
+    other = [key for key, ours in bookmark.identity.items() if theirs.get(key) != ours]
     if other:
         raise FileError(
             f"{bookmark.path} belongs to another fit (it differs in: {', '.join(other)}). "
             "Remove it, name another checkpoint, or use the same table, options and seed."
         )
+
+
+def _read(bookmark: Bookmark, params_type: Any, sweep: Sweep) -> _Run:
+    """Read a checkpoint, refusing one of another fit."""
+    header, arrays = read_sealed(bookmark.path, "checkpoint")
+    refuse_foreign(bookmark, header["identity"])
 
     def point(name: str) -> Point | None:
         shape = header["shapes"].get(name)

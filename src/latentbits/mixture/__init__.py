@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .bayesian import BayesianBernoulliMixture, DPBernoulliMixture
 from .estimator import BernoulliMixture
+from .variational import VariationalBernoulliMixture
 
-__all__ = ["BernoulliMixture"]
+__all__ = ["BayesianBernoulliMixture", "BernoulliMixture", "DPBernoulliMixture", "VariationalBernoulliMixture"]

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..base import LatentBitsEstimator, frame_of
 from ..data.summary import Totals
 from ..engine.online import Online
 from ..errors import InputError
+from .averaging import AveragedModel, Averaging
+from .ensemble import Members
+from .memberships import Memberships
 from .model import EDGE, STARVED, MixtureModel, MixtureParams, MixtureStats
 from .starts import random_start, spread_start
 
 
-class BernoulliMixture(LatentBitsEstimator):
+class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):
     """Mixture of Bernoulli products (latent class analysis) by EM.
 
     Every row has one hidden class; given the class its cells are independent.  Unknown cells drop out of the
@@ -38,6 +40,11 @@ class BernoulliMixture(LatentBitsEstimator):
         data.  0 is maximum likelihood (probabilities then stay within [1e-9, 1 - 1e-9]).
     weight_concentration : float
         Dirichlet(α, ..., α) prior on the class weights, α ≥ 1; 1 is none.
+    average_restarts : bool
+        Keep all starts and average their predictions (likelihood, filled cells, samples); memberships and explanations come
+        from the best.  Often worth more than anything a sampler adds.
+    average : {"mean", "joint"}
+        How they are averaged: every start with the same say, or weighted by how well it explains the row.
     accelerate : bool
         Use SQUAREM jumps, kept only when the objective agrees.
     random_state : int, RandomState or None
@@ -92,7 +99,8 @@ class BernoulliMixture(LatentBitsEstimator):
     """
 
     record_types: ClassVar = {
-        kind.__name__: kind for kind in (MixtureModel, MixtureParams, MixtureStats, Online, Totals)
+        kind.__name__: kind
+        for kind in (AveragedModel, Members, MixtureModel, MixtureParams, MixtureStats, Online, Totals)
     }
 
     def __init__(
@@ -105,6 +113,8 @@ class BernoulliMixture(LatentBitsEstimator):
         init: Any = "random",
         smoothing: float = 1.0,
         weight_concentration: float = 1.0,
+        average_restarts: bool = False,
+        average: str = "mean",
         accelerate: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -123,6 +133,8 @@ class BernoulliMixture(LatentBitsEstimator):
         self.init = init
         self.smoothing = smoothing
         self.weight_concentration = weight_concentration
+        self.average_restarts = average_restarts
+        self.average = average
         self.accelerate = accelerate
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -150,6 +162,7 @@ class BernoulliMixture(LatentBitsEstimator):
             smoothing=float(self.smoothing),
             concentration=float(self.weight_concentration),
             total_weight=sums.weight,
+            keep_all=bool(self.average_restarts),
         )
 
     def _start(self, model: MixtureModel, sweep: Any, seed: int, restart: int) -> MixtureParams:
@@ -182,45 +195,6 @@ class BernoulliMixture(LatentBitsEstimator):
         empty = [int(k) for k in np.flatnonzero(self.weights_ < STARVED / self.n_components)]
         self._warn_components(empty, _twins(self.components_, skip=set(empty)))
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags
-
-        tags = super().__sklearn_tags__()
-        # scikit-learn's sparse check reads these of everything with predict_proba, classifier or not.
-        tags.classifier_tags = ClassifierTags(multi_class=False)
-        return tags
-
-    def predict(self, X: Any) -> Any:
-        """The most probable class of every row.
-
-        Parameters
-        ----------
-        X : table
-
-        Returns
-        -------
-        (n_rows,) array of int
-        """
-        return self.predict_proba(X).argmax(axis=1)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities of every row; the same as ``transform``.
-
-        Parameters
-        ----------
-        X : table
-
-        Returns
-        -------
-        (n_rows, n_components) array
-        """
-        check_is_fitted(self, "_params")
-        return self._per_row(X, self._model.represent)
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, then the most probable class of every row."""
-        return self.fit(X, y, sample_weight=sample_weight).predict(X)
-
     def caic(self, X: Any) -> float:
         """Consistent AIC, smaller is better: -2 log L + p (log n + 1)."""
         value, n = self._log_likelihood(X)
@@ -230,23 +204,6 @@ class BernoulliMixture(LatentBitsEstimator):
         """Sample-size adjusted BIC, smaller is better: -2 log L + p log((n + 2) / 24)."""
         value, n = self._log_likelihood(X)
         return -2 * value + self.n_free_ * np.log((n + 2) / 24)
-
-    def relative_entropy(self, X: Any) -> float:
-        """How clearly rows fall into classes: 1 - mean entropy of the memberships / log K; 1 is certain.
-
-        Parameters
-        ----------
-        X : table
-
-        Returns
-        -------
-        float
-        """
-        shares = self.predict_proba(X)
-        if self.n_components == 1:
-            return 1.0
-        logs = np.log(np.maximum(shares, np.finfo(float).tiny))
-        return float(1.0 + (shares * logs).sum() / (len(shares) * np.log(self.n_components)))
 
     def profile_table(self, X: Any = None) -> list[dict[str, Any]]:
         """Classes × features: probability and the expected counts behind it.

@@ -23,10 +23,13 @@ FIVE, SIX, SEVEN, EIGHT = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)
 
 
 @njit(cache=True, nogil=True)
-def score_row(indices, low, high, base, slope, width, scores):
-    """Fill ``scores`` (K,): ``base`` plus the slopes (D * K,) at the columns ``indices[low:high]``."""
+def score_row(indices, low, high, base, slope, width, count, scores):
+    """Fill the first ``count`` of ``scores`` (K,): ``base`` plus the slopes (D * K,) at the columns ``indices[low:high]``.
+
+    ``width`` is K, ``count`` a multiple of four.
+    """
     k = np.uint64(0)
-    while k + EIGHT <= width:
+    while k + EIGHT <= count:
         a, b, c, d = base[k], base[k + ONE], base[k + TWO], base[k + THREE]
         e, f, g, h = base[k + FOUR], base[k + FIVE], base[k + SIX], base[k + SEVEN]
         for p in range(low, high):
@@ -42,7 +45,7 @@ def score_row(indices, low, high, base, slope, width, scores):
         scores[k], scores[k + ONE], scores[k + TWO], scores[k + THREE] = a, b, c, d
         scores[k + FOUR], scores[k + FIVE], scores[k + SIX], scores[k + SEVEN] = e, f, g, h
         k += EIGHT
-    if k < width:
+    if k < count:
         a, b, c, d = base[k], base[k + ONE], base[k + TWO], base[k + THREE]
         for p in range(low, high):
             at = np.uint64(indices[p]) * width + k
@@ -128,7 +131,7 @@ def e_step_lists(indptr, indices, weights, base, slope, mass, on):
         # 1. Scores of a group of rows, below the largest of each.
         for g in range(n_group):
             low, high = np.uint64(indptr[start + g]), np.uint64(indptr[start + g + 1])
-            score_row(indices, low, high, base, slope, width, row)
+            score_row(indices, low, high, base, slope, width, width, row)
             tops[g] = largest(row, width)
             first = np.uint64(g) * width
             for k in range(width):

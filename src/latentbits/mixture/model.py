@@ -25,7 +25,7 @@ so a pass touches the ones and the unknown cells only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -82,13 +82,14 @@ class Causes(NamedTuple):
 class MixtureModel(Model):
     """The maths of the mixture; ``target`` (D,) are the marginals that ``smoothing`` pulls toward."""
 
-    params_type = MixtureParams
+    params_type: ClassVar[Any] = MixtureParams
 
     n_components: int
     target: Float
     smoothing: float = 1.0
     concentration: float = 1.0
     total_weight: float = 1.0  # of all rows; shares of it, not counts, so that weights equal repeated rows
+    keep_all: bool = False  # every start is kept, to be averaged
 
     def ready(self, params: MixtureParams) -> Ready:
         """Logarithms, once per pass."""
@@ -97,7 +98,7 @@ class MixtureModel(Model):
         slope = np.log(probs) - log_off
         log_weights = np.log(params.weights)
         base = log_weights + log_off.sum(axis=0)
-        return Ready(base, slope, log_off, log_weights, *_padded(base, slope), params.probs)
+        return Ready(base, slope, log_off, log_weights, *padded(base, slope), params.probs)
 
     def log_joint(self, block: Block, ready: Ready) -> Float:
         """log p(row, class) (n, K)."""
@@ -131,7 +132,7 @@ class MixtureModel(Model):
 
         assert len(ready.slope) == block.n_columns  # kernels do not check places
         indptr, indices = block.ones.lists()
-        mass, on = np.zeros_like(ready.padded_base), _aligned_zeros(len(ready.padded_slope))
+        mass, on = np.zeros_like(ready.padded_base), aligned_zeros(len(ready.padded_slope))
         value = e_step_lists(indptr, indices, block.row_weights(), ready.padded_base, ready.padded_slope, mass, on)
         k = self.n_components
         return MixtureStats(mass[:k], np.ascontiguousarray(on.reshape(block.n_columns, -1)[:, :k]), None, value)
@@ -178,6 +179,10 @@ class MixtureModel(Model):
         """Classes by decreasing weight."""
         order = np.argsort(-params.weights, kind="stable")
         return MixtureParams(params.weights[order], params.probs[order])
+
+    def kept(self, params: MixtureParams) -> Float | None:
+        """Every start as one vector, if they are to be averaged."""
+        return pack_member(params) if self.keep_all else None
 
     def to_vector(self, params: MixtureParams) -> Float:
         """Log weights and logits."""
@@ -253,17 +258,22 @@ class MixtureModel(Model):
         return self.n_components - 1 + params.probs.size
 
 
-def _padded(base: Float, slope: Float) -> tuple[Float, Float]:
+def pack_member(params: MixtureParams) -> Float:
+    """A mixture as one vector, as the driver keeps it of every start."""
+    return np.concatenate((params.weights, params.probs.ravel()))
+
+
+def padded(base: Float, slope: Float) -> tuple[Float, Float]:
     """``base`` (K,) and ``slope`` (D, K) with classes added that nothing can belong to, up to a multiple of four."""
     n_columns, n_components = slope.shape
     width = -(-n_components // 4) * 4
-    wide_base, wide_slope = np.full(width, -np.inf), _aligned_zeros(n_columns * width)
+    wide_base, wide_slope = np.full(width, -np.inf), aligned_zeros(n_columns * width)
     wide_base[:n_components] = base
     wide_slope.reshape(n_columns, width)[:, :n_components] = slope
     return wide_base, wide_slope
 
 
-def _aligned_zeros(size: int) -> Float:
+def aligned_zeros(size: int) -> Float:
     """Zeros that begin with a cache line: vectors that lie across two lines cost a fifth of the kernel's time."""
     whole = np.zeros(size + 8)
     first = (-whole.ctypes.data % 64) // 8

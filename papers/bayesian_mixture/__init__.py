@@ -1,0 +1,1 @@
+"""Van der Maaten, *Bayesian Mixtures of Bernoulli Distributions*: filling in the lower half of handwritten digits."""

@@ -1,0 +1,131 @@
+"""Estimators that run chains instead of an optimiser: the chains half of the shell."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.summary import Totals
+from ..engine.chains import Chain, Plan, Pool, run_chains
+from ..engine.sweep import sweep_of
+from ..errors import NotConvergedWarning
+from .callbacks import callback_management_context
+from .common import frame_of
+from .passes import TableSums
+
+
+class Sampling(BaseEstimator):
+    """Goes before :class:`~latentbits.base.LatentBitsEstimator`; families supply ``_process`` and ``_take_chains``."""
+
+    streams = False
+
+    def _process(self, sweep: Any, sums: Totals, seed: int) -> Any:
+        """The process whose chains are run."""
+        raise NotImplementedError
+
+    def _plan(self) -> Plan:
+        """How long the chains are."""
+        return Plan(int(self.n_warmup), int(self.n_draws), int(self.thin))
+
+    def _n_chains(self) -> int:
+        """How many chains there are."""
+        return int(self.n_chains)
+
+    def _take_chains(self, process: Any, chains: list[Chain], sums: Totals, sweep: Any) -> None:
+        """Keep what the chains brought."""
+        raise NotImplementedError
+
+    def _check_options(self) -> None:
+        """Refuse options that make no sense."""
+        self._whole("n_chains", 1)
+        self._whole("n_warmup", 0)
+        self._whole("n_draws", 1)
+        self._whole("thin", 1)
+        if self.time_limit is not None:
+            self._number("time_limit", 0.0)
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Run the chains.
+
+        Rows have no weights here: every row has a place of its own in the state.  Repeat rows instead.
+
+        Parameters
+        ----------
+        X : table of 0, 1 and unknown cells
+            Array, list, SciPy sparse matrix or array, pandas, polars or pyarrow table, memory map, path to a file,
+            Dask array or frame.  Unknown cells are NaN, None, pd.NA or masked; in sparse tables a stored NaN.
+        y : ignored
+            Present for scikit-learn's pipelines.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        with callback_management_context(self):
+            source = self._open(X, reset=True)
+            self._fit_sweep(sweep_of(source, effective_n_jobs(self.n_jobs)), X)
+        return self
+
+    def _fit_sweep(self, sweep: Any, X: Any = None) -> None:
+        """Run the chains on blocks that are already open."""
+        (sums, digest), _ = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)
+        self._check_table(sums)
+        seed = self._fit_seed()
+        process, plan = self._process(sweep, sums, seed), self._plan()
+        # Whoever listens hears of every step; else a leg takes about a second.
+        heard = bool(self.callbacks or getattr(self, "_skl_callbacks", None)) or self.verbose > 1
+        chains, stopped = run_chains(
+            process,
+            self._n_chains(),
+            plan,
+            self._listeners(self._n_chains(), X),
+            self._name,
+            Pool(process, effective_n_jobs(self.n_jobs), getattr(sweep, "client", None)),
+            self._bookmark(sums, digest, seed, False),
+            max(1.0, sums.n_cells),
+            steps_per_leg=1 if heard else 10**9,
+        )
+        self.score_kind_ = self.score_kind
+        self.marginals_, self.weight_seen_, self._sums = sums.marginals, sums.weight, sums
+        self.n_iter_ = max(chain.done for chain in chains)
+        self.history_ = [chain.trace[:, 0].tolist() for chain in chains]
+        self._take_chains(process, chains, sums, sweep)
+        if stopped:
+            done = min(chain.done for chain in chains)
+            warnings.warn(
+                f"{self._name}: stopped after {done} of {plan.n_steps} steps per chain. Answers come from what there is; "
+                "raise time_limit, or resume from the checkpoint.",
+                NotConvergedWarning,
+                stacklevel=4,
+            )
+
+    def diagnostics_frame(self) -> Any:
+        """R-hat and effective sample sizes, as a pandas frame."""
+        check_is_fitted(self, "_params")
+        return frame_of(self.diagnostics_)
+
+
+def kept_draws(chains: list[Chain], process: Any) -> list[list[Any]]:
+    """Equally many draws of every chain; chains cut short before their first draw give the state they are in."""
+    n = min(len(chain.draws) for chain in chains)
+    if n == 0:
+        return [[process.record(chain.state)] for chain in chains]
+    return [chain.draws[:n] for chain in chains]
+
+
+def spaced(n_draws: int, n_wanted: int) -> Any:
+    """Places of at most ``n_wanted`` of ``n_draws`` draws, evenly spaced, always with the last.
+
+    Examples
+    --------
+    >>> spaced(10, 3).tolist(), spaced(10, 1).tolist(), spaced(2, 5).tolist()
+    ([3, 6, 9], [9], [0, 1])
+    """
+    n = min(n_wanted, n_draws)
+    return (np.arange(1, n + 1) * n_draws) // n - 1

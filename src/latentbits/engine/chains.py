@@ -1,0 +1,277 @@
+"""Chains: processes that go on step by step, several of them side by side, each independent of the others.
+
+A sampler's sweeps and a stochastic gradient's epochs run here.  A chain is advanced in legs; a leg may take any number of
+steps, because a step is addressed by its number and a state holds all that is needed to go on.  So the result does not
+depend on threads, processes, Dask workers, or on where a run was interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from ..data.block import Float
+from .checkpoint import read_sealed, write_sealed
+from .em import Point, State, Step
+from .events import Begin, End, Listener, Progress
+from .restarts import Bookmark, refuse_foreign
+from .stats import flatten, shape_of, unflatten
+from .sweep import one_blas_thread
+
+
+class Runner(Protocol):
+    """A chain at work: its state together with everything that is made from it."""
+
+    def step(self, number: int) -> None:
+        """Go one step on; all random numbers are addressed by ``number``."""
+
+    def state(self) -> Any:
+        """All that is needed to go on, a NamedTuple of arrays and numbers."""
+
+    def trace(self) -> Float:
+        """What is written down after every step; first the objective."""
+
+
+class Process(Protocol):
+    """How chains begin and go on."""
+
+    state_type: Any
+    together: bool  # chains may run at the same time, elsewhere
+
+    def start(self, chain: int) -> Any:
+        """The state of a chain before its first step."""
+
+    def open(self, chain: int, state: Any) -> Runner:
+        """A runner that goes on from a state."""
+
+    def record(self, state: Any) -> Any:
+        """What is kept of a draw, a NamedTuple of arrays whose shapes are the same for all draws."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Steps of every chain: ``n_warmup``, then ``n_draws`` × ``thin``, of which every ``thin``-th is kept."""
+
+    n_warmup: int
+    n_draws: int = 0
+    thin: int = 1
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of a chain."""
+        return self.n_warmup + self.n_draws * self.thin
+
+    def keeps(self, done: int) -> bool:
+        """Whether the draw after ``done`` steps is kept."""
+        return done > self.n_warmup and (done - self.n_warmup) % self.thin == 0
+
+
+@dataclass
+class Chain:
+    """A chain so far."""
+
+    number: int
+    state: Any
+    done: int = 0
+    traces: list[Float] = field(default_factory=list)
+    draws: list[Any] = field(default_factory=list)
+
+    @property
+    def trace(self) -> Float:
+        """(steps, values)."""
+        return np.concatenate(self.traces) if self.traces else np.empty((0, 0))
+
+
+class Leg(NamedTuple):
+    """What a leg brought."""
+
+    state: Any
+    trace: Float
+    draws: list[Any]
+
+
+def run_leg(process: Process, number: int, state: Any, done: int, plan: Plan, steps: int, seconds: float) -> Leg:
+    """Advance a chain by at most ``steps`` steps and about ``seconds`` seconds, but by one at least."""
+    began, last = time.monotonic(), min(plan.n_steps, done + steps)
+    traces, draws = [], []
+    with one_blas_thread():
+        runner = process.open(number, state)
+        while done < last:
+            runner.step(done)
+            done += 1
+            traces.append(runner.trace())
+            if plan.keeps(done):
+                draws.append(process.record(runner.state()))
+            if time.monotonic() - began >= seconds:
+                break
+        return Leg(runner.state(), np.array(traces), draws)
+
+
+def _begin(process: Process, number: int) -> Any:
+    """The first state of a chain."""
+    with one_blas_thread():
+        return process.start(number)
+
+
+class Pool:
+    """Runs calls about one process side by side: joblib's threads (or the user's joblib backend), or Dask futures."""
+
+    def __init__(self, process: Process, n_jobs: int = 1, client: Any = None) -> None:
+        self.process, self.client = process, client if process.together else None
+        self.n_jobs = n_jobs if process.together else 1
+        self.placed = None if self.client is None else self.client.scatter(process, broadcast=True)
+
+    @property
+    def width(self) -> int:
+        """Chains that are advanced at a time."""
+        return self.n_jobs if self.client is None else max(1, len(self.client.scheduler_info()["workers"]))
+
+    def map(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
+        """``function(process, *call)`` for every call."""
+        if self.client is not None:
+            futures = [self.client.submit(function, self.placed, *call, pure=False) for call in calls]
+            return list(self.client.gather(futures))
+        if len(calls) == 1 or self.n_jobs == 1:
+            return [function(self.process, *call) for call in calls]
+        jobs = (delayed(function)(self.process, *call) for call in calls)
+        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs))
+
+
+def run_chains(
+    process: Process,
+    n_chains: int,
+    plan: Plan,
+    listener: Listener,
+    name: str = "chains",
+    pool: Pool | None = None,
+    bookmark: Bookmark | None = None,
+    scale: float = 1.0,
+    steps_per_leg: int = 10**9,
+    seconds_per_leg: float = 1.0,
+) -> tuple[list[Chain], bool]:
+    """Run all chains to their end, or until a listener asks to stop; the second value tells which.
+
+    After an interrupt everything up to the last leg is in the bookmark's file, and the same call goes on from there.
+    """
+    pool = Pool(process) if pool is None else pool
+    chains = _opened(process, n_chains, bookmark, pool)
+    listener.begin(Begin(name, n_chains, plan.n_steps))
+    stopped = False
+    try:
+        with _terminable(bookmark is not None):
+            while not stopped and any(chain.done < plan.n_steps for chain in chains):
+                group = [chain for chain in chains if chain.done < plan.n_steps][: pool.width]
+                calls = [(c.number, c.state, c.done, plan, steps_per_leg, seconds_per_leg) for c in group]
+                for chain, leg in zip(group, pool.map(run_leg, calls)):
+                    _take(chain, leg)
+                for chain in group:
+                    stopped |= listener.step(_progress(chain, plan, scale))
+                if bookmark is not None and (bookmark.due() or stopped):
+                    _write(bookmark, chains)
+            if bookmark is not None and not stopped:
+                _write(bookmark, chains)
+    except KeyboardInterrupt:
+        if bookmark is not None:
+            _write(bookmark, chains)
+        raise
+    finally:
+        last = max((chain.done for chain in chains), default=0)
+        listener.end(End(last, max((c.trace[-1, 0] for c in chains if c.traces), default=np.nan)))
+    return chains, stopped
+
+
+def _opened(process: Process, n_chains: int, bookmark: Bookmark | None, pool: Pool) -> list[Chain]:
+    """Chains at their beginning, or where the bookmark's file left them."""
+    if bookmark is not None and bookmark.resume and os.path.exists(bookmark.path):
+        return _read(bookmark, process)
+    return [Chain(c, state) for c, state in enumerate(pool.map(_begin, [(c,) for c in range(n_chains)]))]
+
+
+def _take(chain: Chain, leg: Leg) -> None:
+    """Put a leg behind what a chain has done."""
+    chain.state = leg.state
+    chain.done += len(leg.trace)
+    chain.traces.append(leg.trace)
+    chain.draws.extend(leg.draws)
+
+
+def _progress(chain: Chain, plan: Plan, scale: float) -> Progress:
+    """The event after a leg."""
+    trace = chain.traces[-1]
+    before = trace[-2, 0] if len(trace) > 1 else np.nan
+    point, value = Point(chain.state, []), float(trace[-1, 0])
+    step = Step("sweep", point, value, value - float(before), chain.done >= plan.n_steps, State(point, chain.done))
+    return Progress(chain.number, step, scale)
+
+
+@contextmanager
+def _terminable(catch: bool) -> Iterator[None]:
+    """A polite request to end (SIGTERM) is an interrupt inside, so that the state is written first, then obeyed."""
+    if not catch or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = []
+
+    def interrupt(number: int, frame: Any) -> None:
+        asked.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _write(bookmark: Bookmark, chains: list[Chain]) -> None:
+    """Write all chains down."""
+    arrays: dict[str, Any] = {}
+    told = []
+    for chain in chains:
+        name = f"chain{chain.number}"
+        arrays.update(flatten(chain.state, f"{name}.state"))
+        if chain.traces:
+            arrays[f"{name}.trace"] = chain.trace
+        for draw_field, values in zip(_fields(chain.draws), zip(*chain.draws)):
+            arrays[f"{name}.draws.{draw_field}"] = np.stack(values)
+        told.append(
+            {
+                "number": chain.number,
+                "done": chain.done,
+                "state": shape_of(chain.state),
+                "draws": len(chain.draws),
+                "fields": list(_fields(chain.draws)),
+            }
+        )
+    write_sealed(bookmark.path, "checkpoint", {"identity": bookmark.identity, "chains": told}, arrays)
+    bookmark.written = bookmark.clock()
+
+
+def _fields(draws: list[Any]) -> tuple[str, ...]:
+    """Names of what is kept of a draw."""
+    return draws[0]._fields if draws else ()
+
+
+def _read(bookmark: Bookmark, process: Process) -> list[Chain]:
+    """Chains of a file, refusing those of another fit."""
+    header, arrays = read_sealed(bookmark.path, "checkpoint")
+    refuse_foreign(bookmark, header["identity"])
+    chains = []
+    for told in header["chains"]:
+        name = f"chain{told['number']}"
+        state = unflatten(told["state"], arrays, process.state_type, f"{name}.state")
+        traces = [arrays[f"{name}.trace"]] if told["done"] else []
+        columns = [arrays[f"{name}.draws.{draw_field}"] for draw_field in told["fields"]]
+        record = type(process.record(state)) if told["draws"] else None
+        draws = [record(*values) for values in zip(*columns)] if record is not None else []
+        chains.append(Chain(told["number"], state, told["done"], traces, draws))
+    return chains

@@ -1,0 +1,67 @@
+"""All restarts of a fit answering together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..data.block import Block, Float
+from ..data.summary import Totals
+from ..engine.restarts import Result
+from .ensemble import EnsembleModel, EnsembleReady, Members
+from .model import MixtureModel, MixtureStats
+
+
+def unpack_members(kept: list[Float], n_components: int) -> Members:
+    """The mixtures of all starts."""
+    weights = np.concatenate([vector[:n_components] for vector in kept])
+    probs = np.concatenate([vector[n_components:].reshape(n_components, -1) for vector in kept])
+    return Members(weights, probs, np.repeat(np.arange(len(kept)), n_components))
+
+
+@dataclass(frozen=True)
+class AveragedModel(EnsembleModel):
+    """The best start (``best``) with all starts (``held``) beside it; parameters are those of the best."""
+
+    best: Any = None
+    held: Members = field(default_factory=lambda: Members(np.empty(0), np.empty((0, 0)), np.empty(0, np.int64)))
+
+    @property
+    def single(self) -> MixtureModel:
+        """The maths of the best start."""
+        found: MixtureModel = self.best
+        return found
+
+    def members(self, params: Any) -> Members:
+        """All components."""
+        return self.held
+
+    def point(self, params: Any) -> Any:
+        """The best start's parameters."""
+        return params
+
+    def e_step(self, block: Block, rows: None, ready: EnsembleReady) -> tuple[MixtureStats, None]:
+        """Sums of the best start's memberships."""
+        return self.single.e_step(block, rows, ready.point)
+
+    def as_stats(self, params: Any) -> MixtureStats:
+        """Sums that the best start stands for."""
+        return self.single.as_stats(params)
+
+
+class Averaging(BaseEstimator):
+    """Goes before :class:`~latentbits.base.LatentBitsEstimator`: the option ``average_restarts``."""
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._one_of("average", ("mean", "joint"))
+
+    def _take(self, model: Any, sweep: Any, result: Result, sums: Totals) -> None:
+        super()._take(model, sweep, result, sums)
+        if self.average_restarts:
+            kept = [vector for vector in result.kept if vector is not None]
+            members = unpack_members(kept, model.n_components)
+            self._model: Any = AveragedModel(model.n_components, self.average, model.final(), members)

@@ -1,0 +1,155 @@
+"""Several mixtures that answer together: draws of a sampler, or restarts of a fit.
+
+Predictions (likelihood, filled cells, new rows) come from all members; what needs one set of components (memberships,
+explanations) from one mixture that stands for them, the *point*.  Members are laid out flat, as one mixture of all their
+components, each weighing its share of its member:
+
+* ``average="joint"``: P(cell | row) = Σ_s p(row | s) P_s / Σ_s p(row | s), the exact rule if members are draws of one
+  posterior, is the flat mixture's own answer;
+* ``average="mean"``: (1/S) Σ_s P_s, every member with the same say, the report's rule; better when chains or restarts sit in
+  different optima (van der Maaten, section 6).
+
+The likelihood of a row is the mean of the members' likelihoods under both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.block import Block, Float
+from ..engine.protocols import Model
+from .model import Causes, MixtureModel, MixtureParams, Ready
+
+# Row × component pairs that are held at a time.
+TILE = 2_000_000
+
+
+class Members(NamedTuple):
+    """Components of all members: weights (B,) that sum to one within a member, probs (B, D), owner (B,) ascending."""
+
+    weights: Float
+    probs: Float
+    owner: Any
+
+
+class EnsembleReady(NamedTuple):
+    """Logarithms of the point and of the flat mixture; ``starts`` are the first components of the members."""
+
+    point: Ready
+    flat: Ready
+    starts: Any
+
+
+@dataclass(frozen=True)
+class EnsembleModel(Model):
+    """Answers of an ensemble; ``n_components`` are those of the point."""
+
+    n_components: int
+    average: str = "mean"
+
+    @property
+    def single(self) -> MixtureModel:
+        """The maths of the point."""
+        return MixtureModel(self.n_components, np.empty(0))
+
+    def members(self, params: Any) -> Members:
+        """All components."""
+        raise NotImplementedError
+
+    def point(self, params: Any) -> Any:
+        """Parameters of the mixture that stands for all."""
+        return params.point
+
+    def ready(self, params: Any) -> EnsembleReady:
+        """Logarithms, once per question."""
+        weights, probs, owner = self.members(params)
+        starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        flat = MixtureModel(len(weights), np.empty(0))
+        return EnsembleReady(
+            self.single.ready(self.point(params)), flat.ready(MixtureParams(weights / len(starts), probs)), starts
+        )
+
+    def _flat(self, block: Block, ready: EnsembleReady) -> Iterator[tuple[slice, Float]]:
+        """log p(row, component) of some rows after the other."""
+        n_components = len(ready.flat.base)
+        flat, step = MixtureModel(n_components, np.empty(0)), max(1, TILE // n_components)
+        for low in range(0, block.n_rows, step):
+            rows = slice(low, min(low + step, block.n_rows))
+            part = block if step >= block.n_rows else block.take(np.arange(rows.start, rows.stop))
+            yield rows, flat.log_joint(part, ready.flat)
+
+    def _shares(self, log_joint: Float, ready: EnsembleReady) -> Float:
+        """What every component weighs in the answer about a row."""
+        if self.average == "joint":
+            shares = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+            return shares / shares.sum(axis=1, keepdims=True)
+        counts = np.diff(ready.starts, append=log_joint.shape[1])
+        tops = np.maximum.reduceat(log_joint, ready.starts, axis=1)
+        shares = np.exp(log_joint - np.repeat(tops, counts, axis=1))
+        sums = np.add.reduceat(shares, ready.starts, axis=1) * len(ready.starts)
+        return shares / np.repeat(sums, counts, axis=1)
+
+    def log_prob(self, block: Block, ready: EnsembleReady) -> Float:
+        """log of the members' mean likelihood (n,)."""
+        out = np.empty(block.n_rows)
+        for rows, log_joint in self._flat(block, ready):
+            top = log_joint.max(axis=1)
+            out[rows] = top + np.log(np.exp(log_joint - top[:, None]).sum(axis=1))
+        return out
+
+    def represent(self, block: Block, ready: EnsembleReady) -> Float:
+        """Memberships (n, K) in the components of the point."""
+        return self.single.represent(block, ready.point)
+
+    def fill(self, block: Block, ready: EnsembleReady) -> Float:
+        """P(cell = 1 | observed cells of the row) (n, D)."""
+        out = np.empty((block.n_rows, block.n_columns))
+        for rows, log_joint in self._flat(block, ready):
+            out[rows] = self._shares(log_joint, ready) @ ready.flat.probs
+        return out
+
+    def fill_at(self, block: Block, ready: EnsembleReady, rows: Any, columns: Any) -> Float:
+        """The same for single cells (m,)."""
+        out = np.empty(len(rows))
+        asked, inverse = np.unique(rows, return_inverse=True)
+        for part, log_joint in self._flat(block.take(asked), ready):
+            cells = np.flatnonzero((inverse >= part.start) & (inverse < part.stop))
+            shares = self._shares(log_joint, ready)
+            if 8 * len(cells) > shares.shape[0] * block.n_columns:
+                out[cells] = (shares @ ready.flat.probs)[inverse[cells] - part.start, columns[cells]]
+                continue
+            for low in range(0, len(cells), max(1, TILE // shares.shape[1])):
+                some = cells[low : low + max(1, TILE // shares.shape[1])]
+                of_rows, of_columns = shares[inverse[some] - part.start], ready.flat.probs.T[columns[some]]
+                out[some] = np.einsum("mk,mk->m", of_rows, of_columns)
+        return out
+
+    def fill_draw(
+        self, block: Block, ready: EnsembleReady, rows: Any, columns: Any, by_row: Float, by_cell: Float
+    ) -> Any:
+        """A joint draw of single cells: a component for every row, then the cells given the component."""
+        chosen = np.empty(block.n_rows, np.int64)
+        for part, log_joint in self._flat(block, ready):
+            reached = np.cumsum(self._shares(log_joint, ready), axis=1)
+            below = by_row[part, None] * reached[:, -1:] >= reached
+            chosen[part] = np.minimum(below.sum(axis=1), reached.shape[1] - 1)
+        return by_cell < ready.flat.probs[chosen[rows], columns]
+
+    def causes(self, block: Block, ready: EnsembleReady, rows: Any, columns: Any) -> Causes:
+        """Why single cells are as they are, told by the components of the point."""
+        return self.single.causes(block, ready.point, rows, columns)
+
+    def draw(self, params: Any, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rows (n, D) of random members, and the member of each."""
+        members = self.members(params)
+        chosen = rng.choice(len(members.weights), size=n, p=members.weights / members.weights.sum())
+        cells = (rng.random((n, members.probs.shape[1])) < members.probs[chosen]).astype(np.uint8)
+        return cells, members.owner[chosen]
+
+    def n_free(self, params: Any) -> int:
+        """Free parameters of the point."""
+        return self.single.n_free(self.point(params))

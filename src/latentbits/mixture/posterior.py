@@ -1,0 +1,138 @@
+"""Kept draws of a sampler as an ensemble of mixtures.
+
+Given a partition, one more row joins block k with probability w_k ∝ old(N_k) and none of them with w_new ∝ new(K₊); its cells
+are ones with the posterior means (β_d + c_kd) / (β_d + γ_d + n_kd), in a new block β_d / (β_d + γ_d).  (Van der
+Maaten, section 5, with the weights of eq 26 and 28 corrected: they are *proportional* to p(x_q | k), not divided by it.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ..data.block import Block, Float
+from .ensemble import EnsembleModel, Members
+from .gibbs import Draw
+from .hyper import BlockCounts
+from .model import EDGE, MixtureModel, MixtureParams
+from .partition_priors import PartitionPrior
+
+# Eq 27 takes shares of ones as they are; kept this far from 0 and 1, or one zero count rules a block out.
+PLUGIN_EDGE = 1e-3
+TINY = 1e-300
+
+
+class PosteriorParams(NamedTuple):
+    """The point partition's mixture, and the blocks of all draws one after the other.
+
+    Every draw ends with a block of size 0, "none of them".
+    """
+
+    point: MixtureParams
+    point_counts: BlockCounts
+    point_beta: Float  # of the draw that the point is
+    point_gamma: Float
+    weights: Float  # (B,)
+    sizes: Any  # (B,)
+    ones: Any  # (B, D) int32
+    zeros: Any  # (B, D) int32
+    owner: Any  # (B,) which draw
+    alpha: Float  # (S,)
+    beta: Float  # (S, 1 or D)
+    gamma: Float
+
+
+@dataclass(frozen=True)
+class PosteriorModel(EnsembleModel):
+    """Answers from draws; ``rule`` is "mean" (posterior means) or "plugin" (shares of ones, eq 27)."""
+
+    rule: str = "mean"
+    include_new: bool = True
+
+    params_type = PosteriorParams
+
+    def members(self, params: PosteriorParams) -> Members:
+        """All blocks as components."""
+        keep = slice(None) if self.include_new else params.sizes > 0
+        owner, ones, zeros = params.owner[keep], params.ones[keep], params.zeros[keep]
+        weights = np.maximum(params.weights[keep], TINY)  # with all K blocks in use there is no new one
+        weights = weights / np.bincount(owner, weights)[owner]
+        beta, gamma = params.beta[owner], params.gamma[owner]
+        if self.rule == "plugin":
+            seen = np.maximum(ones + zeros, 1)
+            share = np.where(ones + zeros > 0, ones / seen, beta / (beta + gamma))
+            return Members(weights, np.clip(share, PLUGIN_EDGE, 1 - PLUGIN_EDGE), owner)
+        probs = (beta + ones) / (beta + gamma + ones + zeros)
+        return Members(weights, np.clip(probs, EDGE**2, 1 - EDGE), owner)
+
+    def novelty(self, block: Block, ready: Any) -> Float:
+        """Probability (n,) that a row belongs to none of the blocks, by the rule of averaging."""
+        last = np.append(ready.starts[1:], len(ready.flat.base)) - 1
+        out = np.empty(block.n_rows)
+        for rows, log_joint in self._flat(block, ready):
+            out[rows] = self._shares(log_joint, ready)[:, last].sum(axis=1)
+        return out
+
+
+def posterior_params(
+    draws: list[Draw],
+    counted: Callable[[Any], BlockCounts],
+    prior: PartitionPrior,
+    point: tuple[BlockCounts, Float, Float],
+) -> PosteriorParams:
+    """Blocks of draws; ``counted(labels)`` gives the counts of a partition, ``point`` those of the one that stands
+    for all.
+    """
+    parts: list[Any] = [[] for _ in range(5)]
+    sizes, ones, zeros, weights, owner = parts
+    for s, draw in enumerate(draws):
+        counts = counted(draw.labels)
+        old, new = prior.with_alpha(float(draw.alpha)).weights(counts.sizes)
+        sizes += [counts.sizes, [0]]
+        weights += [old, [new]]
+        none = np.zeros((1, counts.ones.shape[1]), np.int64)
+        ones += [counts.ones, none]
+        zeros += [counts.zeros, none]
+        owner.append(np.full(len(counts.sizes) + 1, s, np.int64))
+    counts, beta, gamma = point
+    means = (beta + counts.ones) / (beta + gamma + counts.ones + counts.zeros)
+    return PosteriorParams(
+        MixtureParams(counts.sizes / counts.sizes.sum(), np.clip(means, EDGE, 1 - EDGE)),
+        BlockCounts(counts.sizes, counts.ones.astype(np.int32), counts.zeros.astype(np.int32)),
+        beta,
+        gamma,
+        np.concatenate(weights).astype(np.float64),
+        np.concatenate(sizes).astype(np.int64),
+        np.concatenate(ones).astype(np.int32),
+        np.concatenate(zeros).astype(np.int32),
+        np.concatenate(owner),
+        np.array([float(draw.alpha) for draw in draws]),
+        np.array([draw.beta for draw in draws]),
+        np.array([draw.gamma for draw in draws]),
+    )
+
+
+def log_likelihood_draws(
+    block: Block, params: PosteriorParams, prior_weights: list[Float], rng: np.random.Generator
+) -> Float:
+    """log p(row | weights, probabilities) (S, n), with weights and probabilities drawn given every kept partition.
+
+    ``prior_weights[s]`` are the Dirichlet parameters of the weights of draw s, the last that of "none of them", whose
+    probabilities are integrated out.  The rows' own labels are summed over: leaving out a row means leaving out its label.
+    """
+    out = np.empty((len(prior_weights), block.n_rows))
+    for s, concentration in enumerate(prior_weights):
+        mine = params.owner == s
+        beta, gamma = params.beta[s], params.gamma[s]
+        probs = rng.beta(beta + params.ones[mine], gamma + params.zeros[mine])
+        probs[-1] = np.broadcast_to(beta / (beta + gamma), probs.shape[1:])
+        gammas = rng.standard_gamma(np.maximum(concentration, 1e-300))
+        weights = np.maximum(gammas / gammas.sum(), 1e-300)
+        mixture = MixtureModel(len(weights), np.empty(0))
+        mixed = MixtureParams(weights, np.clip(probs, EDGE**2, 1 - EDGE))
+        out[s] = logsumexp(mixture.log_joint(block, mixture.ready(mixed)), axis=1)
+    return out

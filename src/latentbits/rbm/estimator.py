@@ -1,0 +1,204 @@
+"""``RestrictedBoltzmann``: hidden units that switch cells on and off together."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import LatentBitsEstimator, Sampling
+from ..data.summary import Totals
+from ..engine.chains import Chain, Plan
+from ..engine.whole import whole_lists
+from ..errors import InputError
+from .model import FILLS, MOST_EXACT, BoltzmannModel, BoltzmannParams
+from .training import Contrastive
+
+
+def _small(estimator: Any) -> bool:
+    """Whether likelihoods can be had: all hidden states are summed over."""
+    return int(estimator.n_components) <= MOST_EXACT
+
+
+class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
+    """Restricted Boltzmann machine by contrastive divergence, with unbiased filling of unknown cells.
+
+    Likelihoods (``score``, ``score_samples``, ``bic``, ``aic``) exist for machines of up to twelve hidden units,
+    whose states are summed over.
+
+    Parameters
+    ----------
+    n_components : int
+        Hidden units H.
+    n_epochs : int
+        Passes over the table.
+    n_steps : (int, int)
+        Gibbs steps of contrastive divergence in the first and in the last epoch; in between they grow evenly.
+    learning_rate : float
+        Step size.
+    weight_decay : float
+        Pull of the weights toward 0.
+    batch_size : int
+        Rows per step of the parameters.
+    fill_in : {"gibbs", "exact", "mean-field", "factorised"}
+        How unknown cells are filled: by clamped Gibbs sweeps (unbiased); by summing over hidden states (up to
+        twelve); by mean field; or by the report's formula, which takes every other unknown cell to be off.
+    n_sweeps : int
+        Sweeps (or rounds) of "gibbs" and "mean-field".
+    n_init : int
+        Machines that are trained; the one that explains its own rows best is kept.
+    random_state : int, RandomState or None
+        Seed.
+    n_jobs : int or None
+        Machines trained side by side.
+    block_rows, verbose, binarize, time_limit, checkpoint, callbacks
+        As in :class:`BernoulliMixture`.
+
+    Attributes
+    ----------
+    components_ : (n_components, n_features) array
+        P(cell = 1 | this hidden unit alone is on).
+    couplings_, visible_bias_, hidden_bias_
+        W (n_features, n_components), b and c.
+    history_ : list
+        Per machine and epoch: log probability of the table given hidden units drawn from it.
+
+    References
+    ----------
+    G. E. Hinton, *Neural Computation* 14 (2002); R. Salakhutdinov, A. Mnih, G. Hinton, ICML 2007 (the factorised rule);
+    L. van der Maaten, *Bayesian Mixtures of Bernoulli Distributions*, section 6.
+
+    Examples
+    --------
+    >>> from latentbits import RestrictedBoltzmann
+    >>> X = [[1, 1, 0, 0], [1, 1, 0, None], [0, 0, 1, 1], [0, None, 1, 1]] * 10
+    >>> machine = RestrictedBoltzmann(2, n_epochs=200, batch_size=10, learning_rate=0.1, random_state=0).fit(X)
+    >>> machine.impute(X, how="mode")[1].tolist()
+    [1.0, 1.0, 0.0, 0.0]
+    """
+
+    record_types: ClassVar = {kind.__name__: kind for kind in (BoltzmannParams, Totals)}
+    criterion = "cells"
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        n_epochs: int = 30,
+        n_steps: Any = (1, 9),
+        learning_rate: float = 0.02,
+        weight_decay: float = 2e-4,
+        batch_size: int = 100,
+        fill_in: str = "gibbs",
+        n_sweeps: int = 200,
+        n_init: int = 1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        block_rows: int | None = None,
+        verbose: int = 0,
+        binarize: float | None = None,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_epochs = n_epochs
+        self.n_steps = n_steps
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.fill_in = fill_in
+        self.n_sweeps = n_sweeps
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.block_rows = block_rows
+        self.verbose = verbose
+        self.binarize = binarize
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def _check_options(self) -> None:
+        for name in ("n_components", "n_epochs", "batch_size", "n_init"):
+            self._whole(name, 1)
+        self._whole("n_sweeps", 5)
+        self._positive("learning_rate")
+        self._number("weight_decay", 0.0)
+        self._one_of("fill_in", FILLS)
+        if self.time_limit is not None:
+            self._number("time_limit", 0.0)
+        steps = self.n_steps if isinstance(self.n_steps, (tuple, list)) and len(self.n_steps) == 2 else (None, None)
+        if any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 for k in steps):
+            raise InputError(
+                f"{self._name}: n_steps must be a pair of whole numbers (first epoch, last epoch), 1 or more; got "
+                f"{self.n_steps!r:.60}."
+            )
+        if self.fill_in == "exact" and not _small(self):
+            raise InputError(
+                f"{self._name}: fill_in='exact' sums over all states of up to {MOST_EXACT} hidden units; there are "
+                f"{self.n_components}. Use 'gibbs'."
+            )
+
+    def _plan(self) -> Plan:
+        return Plan(int(self.n_epochs))
+
+    def _n_chains(self) -> int:
+        return int(self.n_init)
+
+    def _process(self, sweep: Any, sums: Totals, seed: int) -> Contrastive:
+        return Contrastive(
+            rows=whole_lists(sweep, len(sums.ones)),
+            marginals=sums.marginals,
+            n_components=int(self.n_components),
+            n_epochs=int(self.n_epochs),
+            steps=(int(self.n_steps[0]), int(self.n_steps[1])),
+            rate=float(self.learning_rate),
+            decay=float(self.weight_decay),
+            batch=int(self.batch_size),
+            seed=seed,
+        )
+
+    def _take_chains(self, process: Any, chains: list[Chain], sums: Totals, sweep: Any) -> None:
+        best = max(chains, key=lambda chain: chain.trace[-1, 0])
+        self.objective_ = float(best.trace[-1, 0])
+        self._params = best.state.params
+        self.converged_ = all(chain.done == self.n_epochs for chain in chains)
+        self.couplings_, self.visible_bias_, self.hidden_bias_ = self._params
+        self.components_ = 1.0 / (1.0 + np.exp(-(self.couplings_.T + self.visible_bias_)))
+
+    @property
+    def _model(self) -> BoltzmannModel:
+        """The answers, by the present options."""
+        return BoltzmannModel(self._params.weights.shape[1], self.fill_in, int(self.n_sweeps))
+
+    def free_energy(self, X: Any) -> Any:
+        """Free energy of complete rows, -log Σ_h exp(-E): a score without its constant, for machines of any size.
+
+        Parameters
+        ----------
+        X : table without unknown cells
+
+        Returns
+        -------
+        (n_rows,) array
+        """
+        source = self._open(X, reset=False)
+        if any(source.block(b).unknown is not None for b in range(source.n_blocks)):
+            raise InputError(f"{self._name}: free_energy needs complete rows; fill unknown cells first (impute).")
+        return self._per_row(source, self._model.free_energy)
+
+    def summary(self) -> str:
+        """A few lines on the machine."""
+        check_is_fitted(self, "_params")
+        return (
+            f"{self._name} with {self.n_components} hidden units on {self.n_features_in_} features\n"
+            f"{self.n_iter_} epochs; log probability of the table given hidden units drawn from it: {self.objective_:.1f}"
+        )
+
+    score_samples = available_if(_small)(LatentBitsEstimator.score_samples)
+    score = available_if(_small)(LatentBitsEstimator.score)
+    bic = available_if(_small)(LatentBitsEstimator.bic)
+    aic = available_if(_small)(LatentBitsEstimator.aic)

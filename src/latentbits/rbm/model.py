@@ -1,0 +1,264 @@
+"""Restricted Boltzmann machine: energies, conditionals, and how cells are filled.
+
+Story: D visible and H hidden units, all 0 or 1, with p(v, h) ∝ exp(b·v + c·h + v·W h).
+
+===================  =============================  ===========================================
+symbol               name here                      where
+===================  =============================  ===========================================
+W_ij                 ``weights`` (D, H)             Salakhutdinov, Mnih & Hinton (2007)
+b_i, c_j             ``visible``, ``hidden``        biases
+s_j                  ``inputs`` (n, H)              c_j + Σ over the row's ones of W_ij
+===================  =============================  ===========================================
+
+Unknown cells are filled in one of four ways.
+
+* ``"gibbs"``: hidden units and unknown cells are drawn in turn with the known cells held; the mean of σ(b_i + W_i·h) after a
+  burn-in.  Exact in the limit.
+* ``"exact"``: all 2^H hidden states are summed over; for up to twelve hidden units.
+* ``"mean-field"``: probabilities instead of draws.
+* ``"factorised"``: σ(b_i + Σ_j log(1 + σ(s_j)(e^W_ij - 1))), the rule of the report.  It is the exact conditional
+  with *every other unknown
+  cell off*: a machine that was trained on whole rows cannot tell absent from off, so it is biased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from ..data.block import ONE, UNKNOWN, Block, Float, row_hashes
+from ..data.rng import content_uniforms
+
+# Hidden units whose states can be summed over.
+MOST_EXACT = 12
+# Row × column (× hidden) numbers that are held at a time.
+TILE = 4_000_000
+FILLS = ("gibbs", "exact", "mean-field", "factorised")
+
+
+class BoltzmannParams(NamedTuple):
+    """W (D, H), b (D,), c (H,)."""
+
+    weights: Float
+    visible: Float
+    hidden: Float
+
+
+class Ready(NamedTuple):
+    """Parameters, and for small machines all hidden states."""
+
+    params: BoltzmannParams
+    logits: Float | None  # (D, 2^H) input of every visible unit in every hidden state
+    offsets: Float | None  # (2^H,) c·h
+    log_z: float
+
+
+class Causes(NamedTuple):
+    """Why single cells are as they are."""
+
+    share: Float  # (m, H) part that hidden units have in what speaks for the cell's value
+    evidence: Float  # (m, H) what they add to its log odds
+    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
+    missing: None
+    leak: Float  # (m,) part of the bias
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + e^x)."""
+    return np.logaddexp(0.0, x)
+
+
+def hidden_states(n_hidden: int) -> Float:
+    """All states (2^H, H)."""
+    return ((np.arange(2**n_hidden)[:, None] >> np.arange(n_hidden)) & 1).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class BoltzmannModel:
+    """Answers of a machine."""
+
+    n_components: int
+    fill_in: str = "gibbs"
+    n_sweeps: int = 200
+    seed: int = 0
+
+    params_type = BoltzmannParams
+    has_rows = False
+
+    def ready(self, params: BoltzmannParams) -> Ready:
+        """Sums over hidden states, if there are few."""
+        if self.n_components > MOST_EXACT:
+            return Ready(params, None, None, np.nan)
+        states = hidden_states(self.n_components)
+        logits = params.weights @ states.T + params.visible[:, None]
+        offsets = states @ params.hidden
+        return Ready(params, logits, offsets, float(logsumexp(offsets + softplus(logits).sum(axis=0))))
+
+    def _tiles(self, block: Block, width: int) -> Iterator[tuple[slice, Block]]:
+        """Some rows after the other, with ``width`` numbers held per row."""
+        step = max(1, TILE // width)
+        for low in range(0, block.n_rows, step):
+            rows = slice(low, min(low + step, block.n_rows))
+            yield rows, block if step >= block.n_rows else block.take(np.arange(rows.start, rows.stop))
+
+    def inputs(self, block: Block, ready: Ready) -> Float:
+        """Input (n, H) of the hidden units from the known cells."""
+        return block.ones.dot(ready.params.weights) + ready.params.hidden
+
+    def _state_shares(self, block: Block, ready: Ready) -> tuple[Float, Float]:
+        """Posterior (n, 2^H) of the hidden states, and log p(known cells) (n,)."""
+        assert ready.logits is not None and ready.offsets is not None
+        joint = block.ones.dot(ready.logits) + ready.offsets
+        if block.unknown is not None:
+            joint += block.unknown.dot(softplus(ready.logits))
+        total = logsumexp(joint, axis=1)
+        return np.exp(joint - total[:, None]), total - ready.log_z
+
+    def log_prob(self, block: Block, ready: Ready) -> Float:
+        """log p(row) (n,); small machines only."""
+        out = np.empty(block.n_rows)
+        for rows, part in self._tiles(block, 2**self.n_components):
+            out[rows] = self._state_shares(part, ready)[1]
+        return out
+
+    def free_energy(self, block: Block, ready: Ready) -> Float:
+        """-log Σ_h exp(-E(v, h)) (n,) of complete rows."""
+        return -(block.ones.dot(ready.params.visible[:, None])[:, 0] + softplus(self.inputs(block, ready)).sum(axis=1))
+
+    def _filled(self, block: Block, ready: Ready) -> tuple[Float, Float]:
+        """P(cell = 1 | known cells) (n, D) and P(hidden = 1 | known cells) (n, H), by the chosen way."""
+        if self.fill_in == "exact":
+            shares, _ = self._state_shares(block, ready)
+            assert ready.logits is not None
+            return shares @ expit(ready.logits).T, shares @ hidden_states(self.n_components)
+        if self.fill_in == "factorised":
+            inputs = self.inputs(block, ready)
+            return self._factorised(inputs, ready), expit(inputs)
+        if self.fill_in == "mean-field":
+            return self._mean_field(block, ready)
+        cells, hidden, _ = self._gibbs(block, ready)
+        return cells, hidden
+
+    def _factorised(self, inputs: Float, ready: Ready) -> Float:
+        """The report's rule (n, D)."""
+        weights, visible, _ = ready.params
+        on, grown = expit(inputs), np.expm1(weights)
+        out = np.empty((len(inputs), len(visible)))
+        for i in range(len(inputs)):
+            out[i] = expit(visible + np.log1p(on[i] * grown).sum(axis=1))
+        return out
+
+    def _mean_field(self, block: Block, ready: Ready) -> tuple[Float, Float]:
+        """Probabilities in place of draws, until they stand still."""
+        weights, visible, _ = ready.params
+        known = self.inputs(block, ready)
+        unknown = self._unknown(block)
+        cells = np.broadcast_to(expit(visible), unknown.shape).copy()
+        for _ in range(self.n_sweeps):
+            hidden = expit(known + (cells * unknown) @ weights)
+            new = expit(hidden @ weights.T + visible)
+            moved = np.abs(new - cells).max(initial=0.0)
+            cells = new
+            if moved < 1e-9:
+                break
+        return cells, expit(known + (cells * unknown) @ weights)
+
+    def _unknown(self, block: Block) -> Float:
+        """Unknown cells (n, D) as numbers."""
+        shape = (block.n_rows, block.n_columns)
+        return np.zeros(shape) if block.unknown is None else block.unknown.dense().astype(np.float64)
+
+    def _gibbs(self, block: Block, ready: Ready) -> tuple[Float, Float, Float]:
+        """Clamped block Gibbs: means of cells (n, D) and hidden units (n, H) after a fifth of the sweeps, the last
+        hidden draw.
+
+        Random numbers are addressed by what a row holds, so equal rows are filled alike wherever they stand.
+        """
+        weights, visible, _ = ready.params
+        known, unknown, keys = self.inputs(block, ready), self._unknown(block), row_hashes(block)
+        n_hidden, width = self.n_components, self.n_components + block.n_columns
+        filled = unknown * expit(visible)
+        cells, hidden = np.zeros_like(unknown), np.zeros_like(known)
+        drawn, burn_in = np.zeros_like(known), self.n_sweeps // 5
+        for t in range(self.n_sweeps):
+            uniforms = content_uniforms(keys, width, self.seed, "fill", t)
+            chances = expit(known + filled @ weights)
+            drawn = (uniforms[:, :n_hidden] < chances).astype(np.float64)
+            probs = expit(drawn @ weights.T + visible)
+            filled = unknown * (uniforms[:, n_hidden:] < probs)
+            if t >= burn_in:
+                cells += probs
+                hidden += chances
+        n_kept = self.n_sweeps - burn_in
+        return cells / n_kept, hidden / n_kept, drawn
+
+    def represent(self, block: Block, ready: Ready) -> Float:
+        """P(hidden = 1 | known cells) (n, H)."""
+        if block.unknown is None:
+            return np.asarray(expit(self.inputs(block, ready)))
+        out = np.empty((block.n_rows, self.n_components))
+        for rows, part in self._tiles(block, self._width(block)):
+            out[rows] = self._filled(part, ready)[1]
+        return out
+
+    def _width(self, block: Block) -> int:
+        """Numbers held per row while cells are filled."""
+        return 3 * block.n_columns + (2**self.n_components if self.fill_in == "exact" else self.n_components)
+
+    def fill(self, block: Block, ready: Ready) -> Float:
+        """P(cell = 1 | known cells of the row) (n, D)."""
+        out = np.empty((block.n_rows, block.n_columns))
+        for rows, part in self._tiles(block, self._width(block)):
+            out[rows] = self._filled(part, ready)[0]
+        return np.clip(out, 1e-15, 1 - 1e-15)
+
+    def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
+        """The same for single cells (m,)."""
+        asked, inverse = np.unique(rows, return_inverse=True)
+        out: Float = self.fill(block.take(asked), ready)[inverse, columns]
+        return out
+
+    def fill_draw(self, block: Block, ready: Ready, rows: Any, columns: Any, by_row: Float, by_cell: Float) -> Any:
+        """A joint draw of single cells: the hidden units after the last sweep, then the cells given them."""
+        weights, visible, _ = ready.params
+        drawn = np.empty((block.n_rows, self.n_components))
+        for part_rows, part in self._tiles(block, self._width(block)):
+            drawn[part_rows] = self._gibbs(part, ready)[2]
+        return by_cell < expit(np.einsum("mh,mh->m", drawn[rows], weights[columns]) + visible[columns])
+
+    def causes(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Causes:
+        """What speaks for the value of single cells: hidden units, inferred from the other cells, and the bias."""
+        weights, visible, _ = ready.params
+        codes = block.at(rows, columns)
+        chances = self.represent(block, ready)[rows]
+        rest = np.log(np.maximum(chances, 1e-300)) - np.log(np.maximum(1 - chances, 1e-300))
+        rest = rest - np.where(codes == ONE, 1.0, 0.0)[:, None] * weights[columns]
+        without = expit(rest)  # hidden units without the cell itself
+        gains = np.log1p(without * np.expm1(weights[columns]))
+        logit = visible[columns] + gains.sum(axis=1)
+        sign = np.where(codes == UNKNOWN, np.sign(logit), np.where(codes == ONE, 1.0, -1.0))
+        speaks = np.maximum(sign[:, None] * gains, 0.0)
+        bias = np.maximum(sign * visible[columns], 0.0)
+        total = speaks.sum(axis=1) + bias
+        safe = np.where(total > 0, total, 1.0)
+        leak = np.where(total > 0, bias / safe, 1.0)
+        probability = np.clip(expit(logit), 1e-15, 1 - 1e-15)
+        return Causes(speaks / safe[:, None], sign[:, None] * gains, probability, None, leak)
+
+    def draw(self, params: BoltzmannParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rows (n, D) after 1,000 sweeps from independent cells, and their hidden units."""
+        weights, visible, hidden = params
+        cells = (rng.random((n, len(visible))) < expit(visible)).astype(np.float64)
+        units = np.zeros((n, len(hidden)))
+        for _ in range(1000):
+            units = (rng.random(units.shape) < expit(cells @ weights + hidden)).astype(np.float64)
+            cells = (rng.random(cells.shape) < expit(units @ weights.T + visible)).astype(np.float64)
+        return cells.astype(np.uint8), units.astype(np.uint8)
+
+    def n_free(self, params: BoltzmannParams) -> int:
+        """Free parameters: W, b and c."""
+        return sum(array.size for array in params)

@@ -1,0 +1,157 @@
+"""Contrastive divergence as chains of :mod:`latentbits.engine.chains`: a step is an epoch.
+
+CD-k: from a row v0 draw hidden units and visible ones in turn, k times, and follow v0 σ(c + v0 W) - vk σ(c + vk W) (Hinton
+2002).  k grows from epoch to epoch, as in the report.  Unknown cells take part as they were last drawn given the
+rest of their row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from ..data.block import Float, Lists
+from ..data.rng import stream
+from .model import BoltzmannParams
+
+# Share of the last change that is added to a change, before and after this many epochs (Hinton 2010).
+MOMENTUM, LATER_MOMENTUM, LATER = 0.5, 0.9, 5
+
+
+class TrainState(NamedTuple):
+    """Parameters, their last changes, and the unknown cells as last drawn."""
+
+    weights: Float
+    visible: Float
+    hidden: Float
+    weights_change: Float
+    visible_change: Float
+    hidden_change: Float
+    filled: Any  # (n_unknown,) uint8
+
+    @property
+    def params(self) -> BoltzmannParams:
+        """The parameters."""
+        return BoltzmannParams(self.weights, self.visible, self.hidden)
+
+
+@dataclass(frozen=True)
+class Contrastive:
+    """How machines are trained."""
+
+    rows: Lists
+    marginals: Float
+    n_components: int
+    n_epochs: int
+    steps: tuple[int, int]  # Gibbs steps in the first and in the last epoch
+    rate: float
+    decay: float
+    batch: int
+    seed: int
+
+    state_type = TrainState
+    together = True
+
+    def start(self, chain: int) -> TrainState:
+        """Small random weights, biases at the marginals."""
+        n_columns = len(self.marginals)
+        rng = stream(self.seed, "start", chain)
+        weights = 0.01 * rng.standard_normal((n_columns, self.n_components))
+        visible, hidden = np.log(self.marginals) - np.log1p(-self.marginals), np.zeros(self.n_components)
+        filled = rng.random(len(self.rows.unknown_indices)) < self.marginals[self.rows.unknown_indices]
+        changes = [np.zeros_like(array) for array in (weights, visible, hidden)]
+        return TrainState(weights, visible, hidden, changes[0], changes[1], changes[2], filled.astype(np.uint8))
+
+    def open(self, chain: int, state: TrainState) -> Training:
+        """A machine in training."""
+        return Training(self, chain, state)
+
+    def record(self, state: TrainState) -> Any:
+        """Nothing but the last state is kept."""
+        raise NotImplementedError
+
+    def steps_at(self, epoch: int) -> int:
+        """Gibbs steps of an epoch, growing evenly."""
+        first, last = self.steps
+        return int(first + round((last - first) * epoch / max(1, self.n_epochs - 1)))
+
+
+class Training:
+    """A machine in training."""
+
+    def __init__(self, process: Contrastive, chain: int, state: TrainState) -> None:
+        self.process, self.chain = process, chain
+        self.params = [array.copy() for array in state[:3]]
+        self.changes = [array.copy() for array in state[3:6]]
+        self.filled = state.filled.copy()
+        self.value = np.nan
+
+    def state(self) -> TrainState:
+        """All that is needed to go on."""
+        copies = [array.copy() for array in (*self.params, *self.changes, self.filled)]
+        return TrainState(*copies)
+
+    def trace(self) -> Float:
+        """Log probability of the table given hidden units drawn from it, nats."""
+        return np.array([self.value])
+
+    def step(self, number: int) -> None:
+        """One epoch: all rows in random order, some at a time."""
+        process = self.process
+        rng = stream(process.seed, "sweep", self.chain, number)
+        order = rng.permutation(len(process.rows.indptr) - 1)
+        self.value = 0.0
+        for low in range(0, len(order), process.batch):
+            self._follow(order[low : low + process.batch], number, rng)
+
+    def _cells(self, rows: Any) -> tuple[Float, Any, Any]:
+        """Cells (m, D) of some rows, unknown ones as last drawn; where those stand in the batch and in ``filled``."""
+        lists = self.process.rows
+        cells = np.zeros((len(rows), lists.n_columns))
+        for row, i in enumerate(rows):
+            cells[row, lists.indices[lists.indptr[i] : lists.indptr[i + 1]]] = 1.0
+        counts = np.diff(lists.unknown_indptr)[rows]
+        place = np.repeat(lists.unknown_indptr[rows], counts) + _within(counts)
+        where = (np.repeat(np.arange(len(rows)), counts), lists.unknown_indices[place])
+        cells[where] = self.filled[place]
+        return cells, where, place
+
+    def _follow(self, rows: Any, number: int, rng: np.random.Generator) -> None:
+        """One step of the parameters."""
+        process, (weights, visible, hidden) = self.process, self.params
+        cells, where, place = self._cells(rows)
+        # 1. Draw hidden units, and with them the unknown cells.
+        units = rng.random((len(rows), len(hidden))) < expit(cells @ weights + hidden)
+        chances = expit(units @ weights.T + visible)
+        known = np.log(np.where(cells > 0.5, chances, 1.0 - chances) + 1e-300)
+        known[where] = 0.0
+        self.value += float(known.sum())
+        if len(place):
+            self.filled[place] = rng.random(len(place)) < chances[where]
+            cells[where] = self.filled[place]
+        # 2. Let the machine run freely for some steps.
+        given = expit(cells @ weights + hidden)
+        fantasy = cells
+        for _ in range(process.steps_at(number)):
+            units = rng.random(given.shape) < expit(fantasy @ weights + hidden)
+            fantasy = (rng.random(cells.shape) < expit(units @ weights.T + visible)).astype(np.float64)
+        free = expit(fantasy @ weights + hidden)
+        # 3. Follow the difference.
+        momentum = MOMENTUM if number < LATER else LATER_MOMENTUM
+        towards = (
+            (cells.T @ given - fantasy.T @ free) / len(rows) - process.decay * weights,
+            (cells - fantasy).mean(axis=0),
+            (given - free).mean(axis=0),
+        )
+        for array, change, gradient in zip(self.params, self.changes, towards):
+            change *= momentum
+            change += process.rate * gradient
+            array += change
+
+
+def _within(counts: Any) -> Any:
+    """0, 1, ... within every run of the given lengths."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
