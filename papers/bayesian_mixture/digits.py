@@ -121,9 +121,9 @@ def table_1(full: bool, folder: Path) -> Outcome:
     out = Outcome(
         "bayesian-mixture-table",
         "Table 1: area under the curve of filled pixels",
-        f"digits {', '.join(map(str, digits))}; {splits} splits of 1000 / 100; alpha 50, beta = gamma = 1/2; {n_chains} chains of "
-        f"{n_sweeps} sweeps from 50 random blocks, last states averaged; EM 50 passes without smoothing, one start; machines 30 "
-        "epochs, CD-1 to CD-9, rate 0.02, factorised rule",
+        f"digits {', '.join(map(str, digits))}; {splits} splits of 1000 / 100; alpha 50, beta = gamma = 1/2; {n_chains} "
+        f"chains of {n_sweeps} sweeps from 50 random blocks, last states averaged; EM 50 passes without smoothing, one "
+        "start; machines 30 epochs, CD-1 to CD-9, rate 0.02, factorised rule",
     )
     cells = [(digit, split) for split in range(splits) for digit in digits]
     rows = over(cells, _row_of_table, sizes, n_chains, n_sweeps)
@@ -162,7 +162,7 @@ def table_1(full: bool, folder: Path) -> Outcome:
         "by digit": {name: values.mean(axis=0) for name, values in by_model.items()},
         "BBM 50 above EM 50": f"{higher} of {by_model['EM 50'].size} cells",
     }
-    _figure_2(folder / "bayesian-mixture-figure-2.png")
+    _figure_2(folder / "bayesian-mixture-table.png")
     return out
 
 

@@ -46,8 +46,8 @@ def planted(full: bool, folder: Path) -> Outcome:
     out = Outcome(
         "bayesian-mixture-planted",
         "Planted blocks: chains mix and find them",
-        f"{n_tables} tables of 300 x 30, three blocks with entries 0.85 / 0.15; alpha 1, four chains of mixed starts, 200 + 400 "
-        "sweeps, 5 split-merge proposals a sweep",
+        f"{n_tables} tables of 300 x 30, three blocks with entries 0.85 / 0.15; alpha 1, four chains of mixed starts, "
+        "200 + 400 sweeps, 5 split-merge proposals a sweep",
     )
     rhats, agreements = [], []
     for s in range(n_tables):

@@ -90,7 +90,9 @@ class Sampling(BaseEstimator):
             self._bookmark(sums, digest, seed, False),
             max(1.0, sums.n_cells),
             steps_per_leg=1 if heard else 10**9,
+            seconds_per_leg=1.0 if self.time_limit is None else min(1.0, self.time_limit / (10 * self._n_chains())),
         )
+        chains = [chain for chain in chains if chain.done]  # a time limit may come before all have begun
         self.score_kind_ = self.score_kind
         self.marginals_, self.weight_seen_, self._sums = sums.marginals, sums.weight, sums
         self.n_iter_ = max(chain.done for chain in chains)

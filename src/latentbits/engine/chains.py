@@ -169,7 +169,8 @@ def run_chains(
     try:
         with _terminable(bookmark is not None):
             while not stopped and any(chain.done < plan.n_steps for chain in chains):
-                group = [chain for chain in chains if chain.done < plan.n_steps][: pool.width]
+                waiting = [chain for chain in chains if chain.done < plan.n_steps]
+                group = sorted(waiting, key=lambda chain: chain.done)[: pool.width]
                 calls = [(c.number, c.state, c.done, plan, steps_per_leg, seconds_per_leg) for c in group]
                 for chain, leg in zip(group, pool.map(run_leg, calls)):
                     _take(chain, leg)

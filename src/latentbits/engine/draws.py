@@ -80,17 +80,16 @@ def _ess(chains: Float) -> float:
     covariances = np.array([_autocovariances(chain) for chain in chains])
     within = covariances[:, 0].mean() * n / (n - 1)
     total = within * (n - 1) / n + (chains.mean(axis=1).var(ddof=1) if n_chains > 1 else 0.0)
-    rho = 1.0 - (within - covariances.mean(axis=0) * n / (n - 1)) / total
+    rho = 1.0 - (within - covariances.mean(axis=0)) / total
     rho[0] = 1.0
-    pairs: list[float] = []
-    for t in range(0, n - 2, 2):  # sums of neighbours, as long as they are positive, never rising
-        pair = rho[t] + rho[t + 1]
-        if t > 0 and pair < 0:
-            break
-        pairs.append(min(pair, pairs[-1]) if pairs else pair)
-    tau = -1.0 + 2.0 * sum(pairs)
-    next_even = rho[2 * len(pairs)] if 2 * len(pairs) < n else 0.0
-    tau = max(tau + max(next_even, 0.0), 1.0 / np.log10(chains.size))
+    # Pairs of neighbouring lags, as long as their sums are positive; the sums must not rise.
+    m, last = 0, rho[0] + rho[1]
+    while 2 * m < n - 4 and last > 0:
+        m += 1
+        last = rho[2 * m] + rho[2 * m + 1]
+    sums = np.minimum.accumulate(rho[0 : 2 * m : 2] + rho[1 : 2 * m : 2])
+    beyond = rho[2 * m] if last >= 0 or rho[2 * m] > 0 else 0.0
+    tau = max(-1.0 + 2.0 * float(sums.sum()) + float(beyond), 1.0 / np.log10(chains.size))
     return float(chains.size / tau)
 
 
@@ -103,14 +102,14 @@ def ess_tail(draws: Float) -> float:
     """The smaller of the effective sample sizes for the 5 % and 95 % quantiles, of draws (C, S)."""
     if draws.shape[1] < 4:
         return np.nan
-    chains = split(np.asarray(draws, np.float64))
-    return min(_ess((chains <= np.quantile(chains, q)).astype(np.float64)) for q in (0.05, 0.95))
+    return min(_ess(split((draws <= np.quantile(draws, q)).astype(np.float64))) for q in (0.05, 0.95))
 
 
 def diagnose(name: str, draws: Float) -> dict[str, Any]:
     """A scalar of draws (C, S) as a row of the table of diagnostics."""
-    constant = bool(np.ptp(draws) == 0)
+    few, constant = draws.shape[1] < 4, bool(np.ptp(draws) == 0)
     value = rhat(draws)
+    state = "too few draws" if few else "constant" if constant else "mixed" if value <= 1.05 else "unmixed"
     return {
         "quantity": name,
         "mean": float(draws.mean()),
@@ -120,13 +119,7 @@ def diagnose(name: str, draws: Float) -> dict[str, Any]:
         "rhat": value,
         "ess_bulk": np.nan if constant else ess_bulk(draws),
         "ess_tail": np.nan if constant else ess_tail(draws),
-        "state": "constant"
-        if constant
-        else "too few draws"
-        if np.isnan(value)
-        else "mixed"
-        if value <= 1.05
-        else "unmixed",
+        "state": state,
     }
 
 

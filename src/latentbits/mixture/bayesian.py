@@ -252,7 +252,7 @@ class SampledMixture(Memberships, Sampling, LatentBitsEstimator):  # type: ignor
         """
         check_is_fitted(self, "_params")
         draws, (n_chains, n_draws, n_rows) = self.draws_, self.draws_.labels.shape
-        low, middle, high = np.quantile(draws.n_blocks, (0.05, 0.5, 0.95))
+        low, middle, high = np.quantile(draws.n_blocks, (0.05, 0.5, 0.95), method="nearest")
         lines = [
             f"{self._name} on {n_rows} rows and {self.n_features_in_} features: {n_chains} chain{'s' * (n_chains > 1)}, "
             f"{n_draws} draw{'s' * (n_draws > 1)} kept of each after {self.n_warmup} sweeps of warm-up",
@@ -273,6 +273,8 @@ class SampledMixture(Memberships, Sampling, LatentBitsEstimator):  # type: ignor
         if told["state"] == "too few draws":
             return ["chains: too few draws of each to tell whether they agree"]
         if self.converged_:
+            if told["state"] == "constant":
+                return ["chains: they agree (and do not move: one partition has all the probability)"]
             found = f"R-hat of the log joint {told['rhat']:.3f}, effective draws {told['ess_bulk']:.0f}"
             return [f"chains: they agree ({found})"]
         worst = max(row["rhat"] for row in self.diagnostics_ if not np.isnan(row["rhat"]))

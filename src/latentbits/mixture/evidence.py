@@ -114,10 +114,10 @@ def _sequential(process: CollapsedGibbs, run: int) -> float:
 def _row_scores(chain: Any, i: int) -> Any:
     """log p(row | rows of a slot) for every slot."""
     work, table = chain.work, chain.process.table
-    delta, other = (cache.reshape(table.n_columns, -1) for cache in (work.delta, work.other))
     ones = table.indices[table.indptr[i] : table.indptr[i + 1]]
     others = table.other_indices[table.other_indptr[i] : table.other_indptr[i + 1]]
-    return work.base + delta[ones].sum(axis=0) + other[others].sum(axis=0)
+    scores = work.base + work.delta.reshape(table.n_columns, -1)[ones].sum(axis=0)
+    return scores + work.other.reshape(table.n_columns, -1)[others].sum(axis=0) if len(others) else scores
 
 
 def log_evidence(process: CollapsedGibbs, method: str, n_runs: int, n_steps: int, owner: str) -> Evidence:

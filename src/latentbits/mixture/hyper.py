@@ -113,7 +113,7 @@ def _log_partition(prior: PartitionPrior, values: Any, counts: Any) -> float:
     n, t = int(values @ counts), int(counts.sum())
     start = float(np.exp(prior.log_old(1)[1])) - 1.0  # old(m) = m + start in every prior
     grown = gammaln(values + start) - gammaln(1.0 + start)
-    return float(counts @ grown + prior.log_new(t, n).sum() + prior.log_constant(n))
+    return float(counts @ grown + prior.log_opened(t, n) + prior.log_constant(n))
 
 
 def _escobar_west(t: int, n: int, alpha: float, prior: tuple[float, float], rng: np.random.Generator) -> float:

@@ -18,6 +18,7 @@ V_N(t) = sum over k ≥ t of k!/(k - t)! Γ(g k) / Γ(g k + N) p(K = k), with K 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy
@@ -44,6 +45,10 @@ class PartitionPrior:
         """log new(t) for t = 0 ... count - 1 when ``n`` rows are divided."""
         return np.full(count, np.log(self.alpha))
 
+    def log_opened(self, t: int, n: int) -> float:
+        """log new(0) + ... + log new(t - 1)."""
+        return float(self.log_new(t, n).sum())
+
     def log_constant(self, n: int) -> float:
         """What depends on the number of rows alone."""
         return float(gammaln(self.alpha) - gammaln(self.alpha + n))
@@ -60,7 +65,7 @@ class PartitionPrior:
         """log p(partition) of blocks with these sizes."""
         n, t = int(sizes.sum()), len(sizes)
         grown = np.concatenate(([0.0], np.cumsum(self.log_old(n)[1:])))
-        return float(self.log_new(t, n).sum() + grown[sizes.astype(np.int64) - 1].sum() + self.log_constant(n))
+        return float(self.log_opened(t, n) + grown[sizes.astype(np.int64) - 1].sum() + self.log_constant(n))
 
     def weights(self, sizes: Float) -> tuple[Float, float]:
         """Probabilities with which one more row joins the blocks, and with which it opens a block."""
@@ -115,9 +120,9 @@ class FiniteMixturesPrior(PartitionPrior):
 
     rate: float
 
-    def log_v(self, count: int, n: int) -> Float:
-        """log V_n(t) for t = 0 ... count - 1."""
-        t = np.arange(count)[:, None]
+    def log_v(self, blocks: Any, n: int) -> Float:
+        """log V_n(t) for every t in ``blocks``."""
+        t = np.asarray(blocks)[:, None]
         k = np.maximum(t, 1) + np.arange(int(TERMS + 2 * self.rate))
         log_prior = xlogy(k - 1, self.rate) - self.rate - gammaln(k)
         falling = gammaln(k + 1) - gammaln(k - t + 1)
@@ -131,8 +136,13 @@ class FiniteMixturesPrior(PartitionPrior):
 
     def log_new(self, count: int, n: int) -> Float:
         """log(g V(t + 1) / V(t))."""
-        return np.log(self.alpha) + np.diff(self.log_v(count + 1, n))
+        return np.log(self.alpha) + np.diff(self.log_v(np.arange(count + 1), n))
+
+    def log_opened(self, t: int, n: int) -> float:
+        """t log g + log V(t) - log V(0)."""
+        first, last = self.log_v([0, t], n)
+        return float(t * np.log(self.alpha) + last - first)
 
     def log_constant(self, n: int) -> float:
         """log V_n(0)."""
-        return float(self.log_v(1, n)[0])
+        return float(self.log_v([0], n)[0])

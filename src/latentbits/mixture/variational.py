@@ -326,6 +326,7 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator):
         return VariationalParams(mass, on, mass[:, None] - on)
 
     def _adopt(self) -> None:
-        means = self._build(self._sums).means(self._params)
+        model = self._model.single if isinstance(self._model, AveragedModel) else self._model
+        means = model.means(self._params)
         self.weights_, self.components_ = means.weights, means.probs
         self.expected_rows_ = self._params.mass
