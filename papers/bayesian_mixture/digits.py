@@ -173,28 +173,18 @@ def _figure_2(path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    kinds = ("seen", "truth", "EM", "RBM, factorised", "RBM, clamped", "Bayesian")
-    figure, axes = plt.subplots(len(kinds), 10, figsize=(10, 6.6))
+    from latentbits.plots import fill_ins
+
+    names = ("EM", "RBM, factorised", "RBM, clamped", "Bayesian")
+    figure, axes = plt.subplots(len(names) + 2, 10, figsize=(10, 6.6))
     for column, digit in enumerate(DIGITS):
         train, test = images(digit, 0)
-        row = test[:1]
-        half = half_seen(row)
         trained = quietly(machine(50, 0), train)
-        shown = {
-            "seen": np.where(np.isnan(half), 0.5, half),
-            "truth": row.astype(float),
-            "EM": quietly(em(50, 0), train).impute(half),
-            "RBM, clamped": trained.impute(half),
-            "RBM, factorised": trained.set_params(fill_in="factorised").impute(half),
-            "Bayesian": quietly(sampled(50, 0, 12, 60), train).impute(half),
-        }
-        for line, kind in enumerate(kinds):
-            ax = axes[line, column]
-            ax.imshow(shown[kind].reshape(IMAGE), cmap="gray", vmin=0, vmax=1)
-            ax.axhline(7.5, color="tab:orange", linewidth=0.8)
-            ax.set(xticks=[], yticks=[])
-            if column == 0:
-                ax.set_ylabel(kind, rotation=0, ha="right", va="center", fontsize=9)
+        factorised = copy.copy(trained).set_params(fill_in="factorised")
+        models = (quietly(em(50, 0), train), factorised, trained, quietly(sampled(50, 0, 12, 60), train))
+        fill_ins(dict(zip(names, models)), half_seen(test[:1]), IMAGE, truth=test[:1], axes=axes[:, column])
+    for ax in axes[:, 1:].ravel():
+        ax.set_ylabel("")
     figure.tight_layout(pad=0.4)
     figure.savefig(path, dpi=100)
     plt.close(figure)

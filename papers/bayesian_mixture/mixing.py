@@ -37,7 +37,26 @@ def mixing(full: bool, folder: Path) -> Outcome:
             "summary": model.summary().splitlines(),
         }
     out.numbers = told
+    _picture(model, folder / "bayesian-mixture-mixing.png")
     return out
+
+
+def _picture(model: DPBernoulliMixture, path: Path) -> None:
+    """Traces of the chains, and what they agree on."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    from latentbits.plots import coclustering, traces
+
+    figure, axes = plt.subplots(1, 3, figsize=(13, 3.8), layout="constrained")
+    traces(model, ax=axes[0])
+    axes[0].set_ylim(np.quantile(model.trace_[:, :, 0], 0.03), None)
+    traces(model, "n_blocks", ax=axes[1])
+    coclustering(model, ax=axes[2])
+    figure.savefig(path, dpi=100)
+    plt.close(figure)
 
 
 def planted(full: bool, folder: Path) -> Outcome:

@@ -12,7 +12,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA, NoisyOrComponentAnalysis
+from latentbits import (
+    AspectBernoulli,
+    BayesianBernoulliMixture,
+    BernoulliMixture,
+    DPBernoulliMixture,
+    LogisticPCA,
+    NoisyOrComponentAnalysis,
+    RestrictedBoltzmann,
+    VariationalBernoulliMixture,
+)
 from latentbits.datasets import make_mixture
 
 pytestmark = pytest.mark.filterwarnings(
@@ -30,6 +39,13 @@ pytestmark = pytest.mark.filterwarnings(
         AspectBernoulli(binarize=0.5, membership_concentration=1.1, accelerate=False, random_state=0),
         NoisyOrComponentAnalysis(binarize=0.0, n_init=2, max_iter=200, random_state=0),
         NoisyOrComponentAnalysis(binarize=0.5, inference="exact", n_init=1, random_state=0),
+        BernoulliMixture(binarize=0.0, average_restarts=True, n_init=2, random_state=0),
+        VariationalBernoulliMixture(3, binarize=0.0, n_init=2, random_state=0),
+        VariationalBernoulliMixture(3, binarize=0.5, weights="sticks", average_restarts=True, n_init=2, random_state=0),
+        BayesianBernoulliMixture(3, binarize=0.0, n_chains=2, n_warmup=5, n_draws=5, random_state=0),
+        DPBernoulliMixture(binarize=0.5, n_chains=2, n_warmup=5, n_draws=5, learn_alpha=True, random_state=0),
+        DPBernoulliMixture(binarize=0.5, sampler="blocked", n_chains=1, n_warmup=5, n_draws=5, random_state=0),
+        RestrictedBoltzmann(3, binarize=0.5, n_epochs=5, n_sweeps=20, random_state=0),
         LogisticPCA(binarize=0.0, ridge=0.1, n_init=2, max_iter=200, random_state=0),
         LogisticPCA(binarize=0.5, ridge=1.0, solver="mm", n_init=1, max_iter=200, random_state=0),
     ]

@@ -13,7 +13,17 @@ import numpy as np
 import pytest
 
 import latentbits
-from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA, NoisyOrComponentAnalysis, datasets
+from latentbits import (
+    AspectBernoulli,
+    BayesianBernoulliMixture,
+    BernoulliMixture,
+    DPBernoulliMixture,
+    LogisticPCA,
+    NoisyOrComponentAnalysis,
+    RestrictedBoltzmann,
+    VariationalBernoulliMixture,
+    datasets,
+)
 from latentbits.errors import LatentBitsWarning
 
 FOLDER = Path(__file__).parent
@@ -43,7 +53,27 @@ FITS = {
         {"n_components": 3, "inference": "exact", "tol": 1e-9, "n_init": 1, "random_state": 0},
     ),
 }
-CLASSES = {"aspect": AspectBernoulli, "logistic": LogisticPCA, "noisyor": NoisyOrComponentAnalysis}
+FITS |= {
+    "variational_votes_k4": lambda: (datasets.load_votes().data, {"n_components": 4, "tol": 1e-9, "random_state": 0}),
+    "bayesian_votes_k4": lambda: (
+        datasets.load_votes().data,
+        {"n_components": 4, "n_chains": 2, "n_warmup": 20, "n_draws": 10, "learn_alpha": True, "random_state": 0},
+    ),
+    "dp_zoo": lambda: (datasets.load_zoo().data, {"n_chains": 2, "n_warmup": 20, "n_draws": 10, "random_state": 0}),
+    "rbm_zoo_h3": lambda: (
+        datasets.load_zoo().data,
+        {"n_components": 3, "n_epochs": 20, "n_sweeps": 20, "random_state": 0},
+    ),
+}
+CLASSES = {
+    "aspect": AspectBernoulli,
+    "logistic": LogisticPCA,
+    "noisyor": NoisyOrComponentAnalysis,
+    "variational": VariationalBernoulliMixture,
+    "bayesian": BayesianBernoulliMixture,
+    "dp": DPBernoulliMixture,
+    "rbm": RestrictedBoltzmann,
+}
 
 
 def outcome(name):
@@ -53,8 +83,8 @@ def outcome(name):
         warnings.simplefilter("ignore", LatentBitsWarning)
         model = CLASSES.get(name.partition("_")[0], BernoulliMixture)(**options).fit(X)
     return {
-        "objective": model.objective_,
-        "restarts": [row["objective"] for row in model.restarts_],
+        "objective": getattr(model, "objective_", None) or model.draws_.log_joint.tolist(),
+        "restarts": [path[-1] for path in model.history_],
         **({"weights": model.weights_.tolist()} if hasattr(model, "weights_") else {}),
         "components": model.components_.tolist(),
         "bic": model.bic(X),

@@ -67,8 +67,8 @@ def test_fill_in_over_the_enumerated_posterior(prior, log_query, filled, plain):
             PosteriorModel(1, "joint").fill(block, joint.ready(_only(params, s)))[0, 1] for s in range(n_draws)
         ]
         np.testing.assert_allclose(shares @ one_by_one, plain, atol=5e-6)
-        unseen = [PosteriorModel(1, "joint", include_new=False).fill(
-            block, PosteriorModel(1, "joint", include_new=False).ready(_only(params, s)))[0, 1] for s in range(n_draws)]  # fmt: skip
+        blind = PosteriorModel(1, "joint", include_new=False)
+        unseen = [blind.fill(block, blind.ready(_only(params, s)))[0, 1] for s in range(n_draws)]
         query_shares = [np.exp(joint.log_prob(block, joint.ready(_only(params, s))))[0] for s in range(n_draws)]
         assert (
             abs(np.average(unseen, weights=shares * query_shares) - filled[0]) > 0.005
@@ -163,7 +163,8 @@ def test_what_a_fit_tells():
     matrix = model.coclustering()
     labels = model.draws_.labels.reshape(-1, 80)
     np.testing.assert_allclose(matrix[3, 9], (labels[:, 3] == labels[:, 9]).mean())
-    np.testing.assert_allclose(model.coclustering(rows=[3, 9], chain=1)[0, 1], (model.draws_.labels[1, :, 3] == model.draws_.labels[1, :, 9]).mean())  # fmt: skip
+    second = model.draws_.labels[1]
+    np.testing.assert_allclose(model.coclustering(rows=[3, 9], chain=1)[0, 1], (second[:, 3] == second[:, 9]).mean())
     lower, upper = model.credible_intervals(0.9)
     assert ((lower < model.components_) & (model.components_ < upper)).mean() > 0.99
     assert (np.diff(model.weights_) <= 0).all() and np.bincount(model.labels_).tolist() == (
@@ -280,7 +281,8 @@ def test_tables_of_every_kind(sampler):
     pd = pytest.importorskip("pandas")
     table = make_mixture(30, 5, 2, random_state=0).data
     first = fit(table)
-    for X in (table.astype(bool), table.astype(np.uint8), sp.csr_array(table), sp.csc_matrix(table), pd.DataFrame(table).astype("boolean")):  # fmt: skip
+    frame = pd.DataFrame(table).astype("boolean")
+    for X in (table.astype(bool), table.astype(np.uint8), sp.csr_array(table), sp.csc_matrix(table), frame):
         assert (fit(X).draws_.labels == first.draws_.labels).all()
     fit([[1, 0, 1]])  # one row
     quiet_fit(BayesianBernoulliMixture(9, sampler=sampler, **SHORT), table[:4])  # K above N

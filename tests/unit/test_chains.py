@@ -68,8 +68,8 @@ import numpy as np
 from latentbits import DPBernoulliMixture
 warnings.simplefilter("ignore")
 table, checkpoint, out = sys.argv[1:]
-model = DPBernoulliMixture(n_chains=2, n_warmup=40, n_draws=40, thin=1, learn_alpha=True, learn_cells="shared", random_state=5,
-                           checkpoint=checkpoint, callbacks=[lambda event: print("sweep", flush=True)])
+model = DPBernoulliMixture(n_chains=2, n_warmup=40, n_draws=40, thin=1, learn_alpha=True, learn_cells="shared",
+                           random_state=5, checkpoint=checkpoint, callbacks=[lambda event: print("sweep", flush=True)])
 model.fit(np.load(table)).set_params(checkpoint=None, callbacks=None).save(out)
 """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -133,16 +135,20 @@ def test_conditionals_are_ratios_of_joints(name):
             uniforms = stream(s, "sweep", number).random(len(X))
             for run in runs:
                 run.sweep(uniforms)
-            labels = _slow_sweep(X, labels, uniforms, lambda z: formula(list(np.bincount(gibbs.canonical(np.array(z)))))
-                                 + slow.log_cells(X, z, beta, gamma))  # fmt: skip
+            labels = _slow_sweep(labels, uniforms, partial(_log_joint, X, formula, beta, gamma))
             for run in runs:
                 assert gibbs.canonical(run.labels).tolist() == gibbs.canonical(np.array(labels)).tolist(), (s, number)
-                z = gibbs.canonical(np.array(labels))
-                wanted = formula(list(np.bincount(z))) + slow.log_cells(X, tuple(z), beta, gamma)
+                wanted = _log_joint(X, formula, beta, gamma, labels)
                 np.testing.assert_allclose(run.log_joint(), wanted, rtol=1e-11, atol=1e-9)
 
 
-def _slow_sweep(X, labels, uniforms, log_joint):
+def _log_joint(X, formula, beta, gamma, labels):
+    """log p(X, partition) from the equations."""
+    sizes = np.bincount(gibbs.canonical(np.array(labels)))
+    return formula(list(sizes)) + slow.log_cells(X, labels, beta, gamma)
+
+
+def _slow_sweep(labels, uniforms, log_joint):
     """One sweep from ratios of joints; candidates in the order of slots, the lowest free one for a new block."""
     labels = list(labels)
     for i, uniform in enumerate(uniforms):

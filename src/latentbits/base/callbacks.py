@@ -21,11 +21,13 @@ except ImportError:
 
 
 class SklearnCallbacks(events.Listener):
-    """Feeds scikit-learn's callbacks: a fit has starts, a start has iterations."""
+    """Feeds scikit-learn's callbacks: a fit has starts (or chains), each has iterations."""
+
+    every_step = True
 
     def __init__(self, estimator: Any, n_init: int, X: Any) -> None:
         self.estimator, self.n_init, self.X = estimator, n_init, X
-        self.restart = -1
+        self.starts: dict[int, Any] = {}  # those that have begun and not ended
 
     def begin(self, event: events.Begin) -> None:
         """The root task begins."""
@@ -34,25 +36,24 @@ class SklearnCallbacks(events.Listener):
         self.root.call_on_fit_task_begin(estimator=self.estimator, X=self.X)
 
     def step(self, event: events.Progress) -> bool:
-        """An iteration is done; a new start begins when its number changes."""
-        stop = False
-        if event.restart != self.restart:
-            self._end_start()
-            self.restart = event.restart
-            self.start = self.root.subcontext(task_name="start", max_subtasks=self.max_iter)
-            self.start.call_on_fit_task_begin(estimator=self.estimator)
-        iteration = self.start.subcontext(task_name="iteration")
+        """An iteration is done; a start begins with its first one."""
+        if event.restart not in self.starts:
+            if event.step.kind != "sweep":  # starts come one after the other, chains side by side
+                self._end_starts()
+            self.starts[event.restart] = self.root.subcontext(task_name="start", max_subtasks=self.max_iter)
+            self.starts[event.restart].call_on_fit_task_begin(estimator=self.estimator)
+        iteration = self.starts[event.restart].subcontext(task_name="iteration")
         iteration.call_on_fit_task_begin(estimator=self.estimator)
-        stop = bool(iteration.call_on_fit_task_end(estimator=self.estimator, X=self.X))
-        return stop
+        return bool(iteration.call_on_fit_task_end(estimator=self.estimator, X=self.X))
 
-    def _end_start(self) -> None:
-        if self.restart >= 0:
-            self.start.call_on_fit_task_end(estimator=self.estimator)
+    def _end_starts(self) -> None:
+        for start in self.starts.values():
+            start.call_on_fit_task_end(estimator=self.estimator)
+        self.starts = {}
 
     def end(self, event: events.End) -> None:
         """The root task ends."""
-        self._end_start()
+        self._end_starts()
         self.root.call_on_fit_task_end(estimator=self.estimator, X=self.X)
 
 

@@ -23,6 +23,7 @@ class Sampling(BaseEstimator):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator`; families supply ``_process`` and ``_take_chains``."""
 
     streams = False
+    words = ("chain", "sweep")  # what runs several times, and of what it consists
 
     def _process(self, sweep: Any, sums: Totals, seed: int) -> Any:
         """The process whose chains are run."""
@@ -78,19 +79,19 @@ class Sampling(BaseEstimator):
         self._check_table(sums)
         seed = self._fit_seed()
         process, plan = self._process(sweep, sums, seed), self._plan()
-        # Whoever listens hears of every step; else a leg takes about a second.
-        heard = bool(self.callbacks or getattr(self, "_skl_callbacks", None)) or self.verbose > 1
+        listener = self._listeners(self._n_chains(), X)
         chains, stopped = run_chains(
             process,
             self._n_chains(),
             plan,
-            self._listeners(self._n_chains(), X),
+            listener,
             self._name,
             Pool(process, effective_n_jobs(self.n_jobs), getattr(sweep, "client", None)),
             self._bookmark(sums, digest, seed, False),
             max(1.0, sums.n_cells),
-            steps_per_leg=1 if heard else 10**9,
+            steps_per_leg=1 if listener.every_step else 10**9,
             seconds_per_leg=1.0 if self.time_limit is None else min(1.0, self.time_limit / (10 * self._n_chains())),
+            words=self.words,
         )
         chains = [chain for chain in chains if chain.done]  # a time limit may come before all have begun
         self.score_kind_ = self.score_kind

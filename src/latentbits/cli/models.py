@@ -23,6 +23,10 @@ FAMILIES = {
     "aspect": "AspectBernoulli",
     "logistic": "LogisticPCA",
     "noisy-or": "NoisyOrComponentAnalysis",
+    "variational": "VariationalBernoulliMixture",
+    "bayesian": "BayesianBernoulliMixture",
+    "dp": "DPBernoulliMixture",
+    "boltzmann": "RestrictedBoltzmann",
 }
 
 # Estimator options that the command line has options of its own for.
@@ -36,10 +40,12 @@ OWN_OPTIONS = {
     "n_jobs": "--jobs",
     "binarize": "--binarize",
     "time_limit": "--time-limit",
+    "n_chains": "--chains",
+    "n_warmup": "--warmup",
+    "n_draws": "--draws",
 }
 
 FamilyName = Annotated[str, typer.Option("--model", "-m", help=f"Family: {', '.join(FAMILIES)}.")]
-Components = Annotated[int, typer.Option("--components", "-k", help="Number of components.")]
 Starts = Annotated[int | None, typer.Option("--starts", help="Random starts; default: the family's.")]
 Smoothing = Annotated[
     float | None, typer.Option("--smoothing", help="Pull toward column marginals, in rows; default: the family's.")
@@ -122,16 +128,21 @@ def _row_names(table: Any, n_rows: int) -> list[str]:
 def fit(
     table: TableFile,
     model: FamilyName = "mixture",
-    n_components: Components = 2,
+    n_components: Annotated[
+        int | None, typer.Option("--components", "-k", help="Number of components; default: the family's.")
+    ] = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Model file; default: TABLE's name + .latentbits")
     ] = None,
     n_init: Starts = None,
-    max_iter: Annotated[int, typer.Option("--max-iter", help="Passes per start.")] = 1000,
+    max_iter: Annotated[int | None, typer.Option("--max-iter", help="Passes per start; default: the family's.")] = None,
     tol: Annotated[
         float | None, typer.Option("--tol", help="Settled below this gain, nats per cell; default: the family's.")
     ] = None,
     smoothing: Smoothing = None,
+    n_chains: Annotated[int | None, typer.Option("--chains", help="Chains of a sampler.")] = None,
+    n_warmup: Annotated[int | None, typer.Option("--warmup", help="Sweeps of a chain before draws are kept.")] = None,
+    n_draws: Annotated[int | None, typer.Option("--draws", help="Draws kept of every chain.")] = None,
     setting: Setting = None,
     time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted run.")] = False,
@@ -159,6 +170,9 @@ def fit(
         max_iter=max_iter,
         tol=tol,
         smoothing=smoothing,
+        n_chains=n_chains,
+        n_warmup=n_warmup,
+        n_draws=n_draws,
         random_state=seed,
         n_jobs=jobs,
         time_limit=time_limit,

@@ -103,18 +103,20 @@ def show_components(estimator: Any, top: int = 8) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"{estimator.n_components} components", title_justify="left")
+    table = Table(title=f"{len(estimator.components_)} components", title_justify="left")
     table.add_column("component", justify="right")
     table.add_column("share", justify="right")
     rows = estimator.components_table(top)
     what = "probability here" if "probability" in rows[0] else "loading"
     table.add_column(f"features that stand out ({what} / share of ones overall)")
-    for k in range(estimator.n_components):
+    for k in range(len(estimator.components_)):
         mine = [row for row in rows if row["component"] == k]
         if hasattr(estimator, "leak_"):  # features without a link say nothing here
             mine = [row for row in mine if row["probability"] >= 0.01] or mine[:1]
         value = "probability" if "probability" in mine[0] else "loading"
         text = ", ".join(f"{row['feature']} {row[value]:.2f}/{row['marginal']:.2f}" for row in mine)
+        weight = mine[0]["weight"]
+        share = "" if weight != weight else f"{weight:.1%}"  # hidden units have none
         kind = estimator.kinds_[k] if hasattr(estimator, "kinds_") else ""
-        table.add_row(f"{kind} {k}".strip(), f"{mine[0]['weight']:.1%}", Text(text))
+        table.add_row(f"{kind} {k}".strip(), share, Text(text))
     Console(width=None if sys.stdout.isatty() else 120).print(table)

@@ -157,6 +157,7 @@ def run_chains(
     scale: float = 1.0,
     steps_per_leg: int = 10**9,
     seconds_per_leg: float = 1.0,
+    words: tuple[str, str] = ("chain", "sweep"),
 ) -> tuple[list[Chain], bool]:
     """Run all chains to their end, or until a listener asks to stop; the second value tells which.
 
@@ -164,7 +165,7 @@ def run_chains(
     """
     pool = Pool(process) if pool is None else pool
     chains = _opened(process, n_chains, bookmark, pool)
-    listener.begin(Begin(name, n_chains, plan.n_steps))
+    listener.begin(Begin(name, n_chains, plan.n_steps, words))
     stopped = False
     try:
         with _terminable(bookmark is not None):

@@ -19,6 +19,7 @@ class Begin(NamedTuple):
     name: str
     n_restarts: int
     max_iter: int
+    words: tuple[str, str] = ("start", "pass")  # what runs several times, and of what it consists
 
 
 class Progress(NamedTuple):
@@ -37,7 +38,12 @@ class End(NamedTuple):
 
 
 class Listener:
-    """Hears every event; returning True from :meth:`step` asks the fit to stop after this pass."""
+    """Hears every event; returning True from :meth:`step` asks the fit to stop after this pass.
+
+    Chains are told of about once a second, unless somebody wants to hear of ``every_step``.
+    """
+
+    every_step = False
 
     def begin(self, event: Begin) -> None:
         """The fit begins."""
@@ -55,6 +61,7 @@ class Several(Listener):
 
     def __init__(self, listeners: Sequence[Listener]) -> None:
         self.listeners = list(listeners)
+        self.every_step = any(listener.every_step for listener in self.listeners)
 
     def begin(self, event: Begin) -> None:
         """Pass on."""
@@ -76,25 +83,47 @@ class LogLines(Listener):
 
     def __init__(self, every: int = 10) -> None:
         self.every = every
+        self.every_step = every == 1
+        self.words = ("start", "pass")
+        self.told: dict[int, int] = {}  # of every start, the last pass that was told of
+
+    @property
+    def _many(self) -> str:
+        """Passes, sweeps, epochs."""
+        return self.words[1] + ("es" if self.words[1].endswith("s") else "s")
 
     def begin(self, event: Begin) -> None:
         """Say what begins."""
-        log.info("%s: %d starts, at most %d passes each", event.name, event.n_restarts, event.max_iter)
+        self.words, self.told = event.words, {}
+        one = event.words[0]
+        log.info("%s: %d %ss, at most %d %s each", event.name, event.n_restarts, one, event.max_iter, self._many)
 
     def step(self, event: Progress) -> bool:
         """Say how it goes."""
         iteration = event.step.state.iteration
-        if iteration % self.every == 0 or event.step.settled:
+        before = self.told.get(event.restart, 0)
+        if iteration // self.every > before // self.every or event.step.settled:
+            self.told[event.restart] = iteration
             step = event.step
             # The first pass of a stage has nothing to compare with; a trial that did not pay is taken back.
-            gain = f" (gain {step.gain:.3g})" if math.isfinite(step.gain) and step.kind != "rejected" else ""
-            state = ", settled" if step.settled else ", not kept" if step.kind == "rejected" else ""
-            log.info("start %d, pass %d: objective %.6f%s%s", event.restart + 1, iteration, step.objective, gain, state)
+            told = math.isfinite(step.gain) and step.kind not in ("rejected", "sweep")
+            gain = f" (gain {step.gain:.3g})" if told else ""
+            state = (
+                ", done" * step.settled
+                if step.kind == "sweep"
+                else ", settled"
+                if step.settled
+                else ", not kept"
+                if step.kind == "rejected"
+                else ""
+            )
+            place = f"{self.words[0]} {event.restart + 1}, {self.words[1]} {iteration}"
+            log.info("%s: objective %.6f%s%s", place, step.objective, gain, state)
         return False
 
     def end(self, event: End) -> None:
         """Say how it ended."""
-        log.info("done: objective %.6f after %d passes", event.objective, event.n_iter)
+        log.info("done: objective %.6f after %d %s", event.objective, event.n_iter, self._many)
 
 
 class TimeLimit(Listener):
@@ -118,6 +147,8 @@ class TimeLimit(Listener):
 class Call(Listener):
     """Calls a function with every :class:`Progress`; a true answer stops the fit."""
 
+    every_step = True
+
     def __init__(self, function: Callable[[Progress], Any]) -> None:
         self.function = function
 
@@ -138,7 +169,7 @@ class ProgressBar(Listener):
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         self.max_iter = event.max_iter
-        self.n_restarts = event.n_restarts
+        self.n_restarts, self.words = event.n_restarts, event.words
         self.done: dict[int, float] = {}
         self.bar = Progress(
             TextColumn("{task.description}"),
@@ -160,7 +191,7 @@ class ProgressBar(Listener):
         self.bar.update(
             self.task,
             completed=completed,
-            note=f"start {event.restart + 1}/{self.n_restarts}, pass {event.step.state.iteration}, "
+            note=f"{self.words[0]} {event.restart + 1}/{self.n_restarts}, {self.words[1]} {event.step.state.iteration}, "
             f"{event.step.objective / event.scale:.5f} nats per cell",
         )
         return False

@@ -28,6 +28,7 @@ from .posterior import PosteriorModel, PosteriorParams, log_likelihood_draws, po
 COMPARED = 300
 # Chains that differ by more than this will hardly mix by running longer.
 STUCK_ABOVE = 1.5
+WORDS = {"largest": "largest block", "entropy": "entropy of the block sizes"}
 
 
 class Draws(NamedTuple):
@@ -277,10 +278,12 @@ class SampledMixture(Memberships, Sampling, LatentBitsEstimator):  # type: ignor
                 return ["chains: they agree (and do not move: one partition has all the probability)"]
             found = f"R-hat of the log joint {told['rhat']:.3f}, effective draws {told['ess_bulk']:.0f}"
             return [f"chains: they agree ({found})"]
-        worst = max(row["rhat"] for row in self.diagnostics_ if not np.isnan(row["rhat"]))
+        worst = max((row for row in self.diagnostics_ if not np.isnan(row["rhat"])), key=lambda row: row["rhat"])
         values = f"R-hat of the log joint {told['rhat']:.3g}, of the number of blocks {blocks['rhat']:.3g}"
+        if worst["quantity"] not in ("log_joint", "n_blocks"):
+            values += f", of the {WORDS.get(worst['quantity'], worst['quantity'])} {worst['rhat']:.3g}"
         values += "; wanted: 1.05 or less"
-        if worst <= STUCK_ABOVE:
+        if worst["rhat"] <= STUCK_ABOVE:
             return [f"chains: not mixed yet ({values}). Raise n_warmup and n_draws, or split_merge."]
         ends = np.unique(self.draws_.n_blocks[:, -1])
         found = f"{ends[0]:g}" if len(ends) == 1 else f"{ends[0]:g} to {ends[-1]:g}"

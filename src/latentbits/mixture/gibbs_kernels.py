@@ -122,11 +122,34 @@ def seen_and_zeros(size, one, other, zeros_listed):
 
 
 @njit(cache=True, nogil=True)
+def refresh_plain(tables, work, k):
+    """:func:`refresh` where every cell is known and all columns share one pair β, γ: a third of the time."""
+    n_slots, size = work.sizes.shape[0], work.sizes[k]
+    log_one, log_zero, ones = tables.log_one[0], tables.log_zero[0], work.ones
+    log_seen = tables.log_seen[0, size]
+    own_seen = tables.log_seen[0, size - 1] if size > 0 else 0.0
+    base = own_base = 0.0
+    for d in range(ones.shape[0]):
+        one = ones[d, k]
+        zeros = size - one
+        of_zero = log_zero[zeros]
+        own_zero = log_zero[zeros - 1] if zeros > 0 else 0.0
+        work.delta[d * n_slots + k] = log_one[one] - of_zero
+        work.own_delta[k, d] = (log_one[one - 1] if one > 0 else 0.0) - own_zero
+        base += of_zero - log_seen
+        own_base += own_zero - own_seen
+    work.base[k], work.own_base[k] = base, own_base
+
+
+@njit(cache=True, nogil=True)
 def refresh(tables, work, zeros_listed, k):
     """Work out everything about slot ``k`` from its counts."""
     n_slots, size = work.sizes.shape[0], work.sizes[k]
     base = own_base = 0.0
     others = work.other.shape[0] > 0
+    if not others and tables.beta.shape[0] == 1 and size < tables.log_seen.shape[1]:
+        refresh_plain(tables, work, k)
+        return
     for d in range(work.ones.shape[0]):
         t, one = tables.which[d], work.ones[d, k]
         seen, zeros = seen_and_zeros(size, one, work.others[d, k] if others else 0, zeros_listed)

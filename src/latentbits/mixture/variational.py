@@ -326,7 +326,14 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator):
         return VariationalParams(mass, on, mass[:, None] - on)
 
     def _adopt(self) -> None:
-        model = self._model.single if isinstance(self._model, AveragedModel) else self._model
+        model: Any = self._model.best if isinstance(self._model, AveragedModel) else self._model
         means = model.means(self._params)
         self.weights_, self.components_ = means.weights, means.probs
         self.expected_rows_ = self._params.mass
+
+    def summary(self) -> str:
+        """A few lines on the fit: bound, starts, components in use."""
+        used = int((self.expected_rows_ >= 1).sum())
+        return (
+            f"{super().summary()}\nthe objective is a lower bound on log p(table); {used} components hold a row or more"
+        )

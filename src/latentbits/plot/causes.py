@@ -11,7 +11,7 @@ from ..errors import InputError
 from .axes import axes_of
 
 
-def _grid(n_rows: int, n_columns: int) -> Any:
+def grid_of(n_rows: int, n_columns: int) -> Any:
     """New Axes in a grid of small squares."""
     axes_of_one = axes_of(None, (1.0 * n_columns, 1.15 * n_rows))
     figure = axes_of_one.figure
@@ -25,7 +25,7 @@ def _needs(estimator: Any, method: str, picture: str) -> None:
         raise InputError(f"{picture} needs an AspectBernoulli; got a {type(estimator).__name__}.")
 
 
-def _check_image(estimator: Any, image: Any) -> None:
+def check_image(estimator: Any, image: Any) -> None:
     """Refuse an image shape that the features do not fill."""
     if not isinstance(image, (tuple, list)) or len(image) != 2:
         raise InputError(f"image must be a pair (rows, columns); got {image!r}.")
@@ -36,7 +36,7 @@ def _check_image(estimator: Any, image: Any) -> None:
         )
 
 
-def _show(ax: Any, cells: Any, image: tuple[int, int], title: str = "", **limits: Any) -> None:
+def show_image(ax: Any, cells: Any, image: tuple[int, int], title: str = "", **limits: Any) -> None:
     """One tile."""
     ax.imshow(np.asarray(cells, dtype=float).reshape(image), cmap="gray_r", **limits)
     ax.set(xticks=[], yticks=[])
@@ -59,17 +59,17 @@ def tiles(estimator: Any, image: tuple[int, int], *, axes: Any = None) -> Any:
     -------
     array of Axes
     """
-    _check_image(estimator, image)
+    check_image(estimator, image)
     if axes is None:
-        across = min(12, estimator.n_components)
-        axes = _grid(-(-estimator.n_components // across), across)
-        for ax in np.ravel(axes)[estimator.n_components :]:
+        across = min(12, len(estimator.components_))
+        axes = grid_of(-(-len(estimator.components_) // across), across)
+        for ax in np.ravel(axes)[len(estimator.components_) :]:
             ax.axis("off")
-        axes = np.ravel(axes)[: estimator.n_components]
-    kinds = getattr(estimator, "kinds_", [""] * estimator.n_components)
+        axes = np.ravel(axes)[: len(estimator.components_)]
+    kinds = getattr(estimator, "kinds_", [""] * len(estimator.components_))
     limits = {"vmin": 0, "vmax": 1} if (np.abs(estimator.components_ - 0.5) <= 0.5).all() else {}
-    for k, ax in enumerate(np.ravel(axes)[: estimator.n_components]):
-        _show(ax, estimator.components_[k], image, f"{k} {kinds[k]}".strip(), **limits)
+    for k, ax in enumerate(np.ravel(axes)[: len(estimator.components_)]):
+        show_image(ax, estimator.components_[k], image, f"{k} {kinds[k]}".strip(), **limits)
     return axes
 
 
@@ -94,17 +94,17 @@ def cause_pictures(estimator: Any, X: Any, rows: Any, image: tuple[int, int], *,
     array of Axes
     """
     _needs(estimator, "cause_posterior", "cause_pictures")
-    _check_image(estimator, image)
+    check_image(estimator, image)
     rows = np.unique(rows)
-    axes = _grid(len(rows) + 1, estimator.n_components + 1) if axes is None else axes
+    axes = grid_of(len(rows) + 1, len(estimator.components_) + 1) if axes is None else axes
     posterior = estimator.cause_posterior(X, rows)
     cells = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)[rows]
     axes[0, 0].axis("off")
     tiles(estimator, image, axes=axes[0, 1:])
     for line, i in enumerate(rows):
-        _show(axes[line + 1, 0], cells[line], image, f"row {i}", vmin=0, vmax=1)
-        for k in range(estimator.n_components):
-            _show(axes[line + 1, k + 1], posterior[line, :, k], image, vmin=0, vmax=1)
+        show_image(axes[line + 1, 0], cells[line], image, f"row {i}", vmin=0, vmax=1)
+        for k in range(len(estimator.components_)):
+            show_image(axes[line + 1, k + 1], posterior[line, :, k], image, vmin=0, vmax=1)
     return axes
 
 

@@ -33,7 +33,7 @@ def profile(estimator: Any, X: Any = None, *, counts: bool = True, ax: Any = Non
     -------
     Axes
     """
-    names, n_classes = _names(estimator), estimator.n_components
+    names, n_classes = _names(estimator), len(estimator.components_)
     ax = axes_of(ax, (2.6 + 1.0 * n_classes, 1.4 + 0.36 * len(names)))
     ax.imshow(estimator.components_.T, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
     for place, row in enumerate(estimator.profile_table(X)):
@@ -64,8 +64,8 @@ def components(estimator: Any, *, top: int = 10, component: int = 0, ax: Any = N
     -------
     Axes
     """
-    if not 0 <= component < estimator.n_components:
-        raise InputError(f"component must be a number from 0 to {estimator.n_components - 1}; got {component!r}.")
+    if not 0 <= component < len(estimator.components_):
+        raise InputError(f"component must be a number from 0 to {len(estimator.components_) - 1}; got {component!r}.")
     rows = [row for row in estimator.components_table(top) if row["component"] == component]
     ax = axes_of(ax, (5.0, 1.0 + 0.28 * len(rows)))
     height = np.arange(len(rows))

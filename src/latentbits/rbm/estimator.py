@@ -81,6 +81,7 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
 
     record_types: ClassVar = {kind.__name__: kind for kind in (BoltzmannParams, Totals)}
     criterion = "cells"
+    words = ("machine", "epoch")
 
     def __init__(
         self,

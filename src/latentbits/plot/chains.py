@@ -1,0 +1,115 @@
+"""Chains of a sampler: their traces, what they agree on, and what they fill in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .axes import axes_of
+from .causes import check_image, grid_of, show_image
+
+
+def traces(estimator: Any, quantity: str = "log_joint", *, ax: Any = None) -> Any:
+    """The path of a number in every chain, warm-up shaded.
+
+    Parameters
+    ----------
+    estimator : BayesianBernoulliMixture or DPBernoulliMixture
+        Fitted.
+    quantity : str
+        "log_joint", "n_blocks", "largest", "entropy", "alpha", "beta" or "gamma".
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    rows = _needs(estimator, "trace_table", "traces")()
+    if quantity not in rows[0] or quantity in ("chain", "sweep"):
+        names = [name for name in rows[0] if name not in ("chain", "sweep")]
+        raise InputError(f"traces: quantity must be one of {', '.join(map(repr, names))}; got {quantity!r}.")
+    ax = axes_of(ax)
+    for chain in sorted({row["chain"] for row in rows}):
+        mine = [row for row in rows if row["chain"] == chain]
+        ax.plot([row["sweep"] for row in mine], [row[quantity] for row in mine], label=f"chain {chain}", linewidth=0.9)
+    if estimator.n_warmup:
+        ax.axvspan(0, estimator.n_warmup, color="0.9", zorder=0, label="warm-up")
+    told = {row["quantity"]: row["rhat"] for row in estimator.diagnostics_}
+    title = f"R-hat {told[quantity]:.3g}" if quantity in told and not np.isnan(told[quantity]) else ""
+    ax.set(xlabel="sweep", ylabel=quantity.replace("_", " "), title=title)
+    ax.legend(fontsize=7)
+    return ax
+
+
+def coclustering(estimator: Any, rows: Any = None, *, ax: Any = None) -> Any:
+    """How often two rows are in one block, rows ordered by the point partition.
+
+    Parameters
+    ----------
+    estimator : BayesianBernoulliMixture or DPBernoulliMixture
+        Fitted.
+    rows : array of int, optional
+        Rows to show; without it all, or 1,000 evenly spaced ones of a larger table.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    together = _needs(estimator, "coclustering", "coclustering")
+    n_rows = len(estimator.labels_)
+    rows = np.unique(np.linspace(0, n_rows - 1, min(n_rows, 1000)).round().astype(int)) if rows is None else rows
+    rows = np.asarray(rows)
+    rows = rows[np.argsort(estimator.labels_[rows], kind="stable")]
+    ax = axes_of(ax, (5.6, 4.8))
+    image = ax.imshow(together(rows), cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
+    ax.figure.colorbar(image, ax=ax, label="share of draws in one block")
+    for edge in np.flatnonzero(np.diff(estimator.labels_[rows])):
+        ax.axhline(edge + 0.5, color="white", linewidth=0.4)
+        ax.axvline(edge + 0.5, color="white", linewidth=0.4)
+    title = f"chains differ by {estimator.disagreement_:.3f}" if estimator.draws_.labels.shape[0] > 1 else ""
+    ax.set(xlabel="rows, by block of the point partition", ylabel="", title=title)
+    return ax
+
+
+def fill_ins(models: Any, X: Any, image: tuple[int, int], *, truth: Any = None, axes: Any = None) -> Any:
+    """Images with unknown pixels, as several models fill them (Figure 2 of van der Maaten's report).
+
+    Parameters
+    ----------
+    models : dict of str to estimator
+        Fitted, by the name to show.
+    X : (n_images, n_pixels) array
+        Unknown pixels are NaN; they are shown grey.
+    image : (int, int)
+        Rows and columns of an image.
+    truth : (n_images, n_pixels) array, optional
+        The whole images, for a line of their own.
+    axes : (lines, n_images) array of Axes, optional
+
+    Returns
+    -------
+    array of Axes
+    """
+    X = np.asarray(X, dtype=float)
+    for estimator in models.values():
+        check_image(estimator, image)
+    shown = {"seen": np.where(np.isnan(X), 0.5, X), **({} if truth is None else {"truth": truth})}
+    shown.update({name: estimator.impute(X) for name, estimator in models.items()})
+    axes = grid_of(len(shown), len(X)) if axes is None else np.reshape(axes, (len(shown), len(X)))
+    for line, (name, cells) in zip(axes, shown.items()):
+        for ax, row in zip(line, np.asarray(cells, dtype=float)):
+            show_image(ax, row, image, vmin=0, vmax=1)
+        line[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8)
+    return axes
+
+
+def _needs(estimator: Any, method: str, picture: str) -> Any:
+    """A method of the estimator, or a word about which estimators have it."""
+    if not hasattr(estimator, method):
+        raise InputError(
+            f"plots.{picture}: {type(estimator).__name__} has no chains; BayesianBernoulliMixture and DPBernoulliMixture do."
+        )
+    return getattr(estimator, method)
