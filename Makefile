@@ -53,11 +53,13 @@ papers: $(VENV)/.test
 	$(BIN)/python -m papers.debd
 	$(BIN)/python -m papers.aspect --full
 	$(BIN)/python -m papers.noisy_or --full
+	$(BIN)/python -m papers.bayesian_mixture --full
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.aspect
 	$(BIN)/python -m benchmarks.noisy_or
+	$(BIN)/python -m benchmarks.gibbs
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests papers benchmarks examples

@@ -116,6 +116,25 @@ def test_row_state_stays_on_the_workers_and_survives_a_loss(client):
     client.wait_for_workers(2, timeout=30)
 
 
+def test_chains_on_the_workers(client):
+    """Chains of a table in memory as Dask tasks, through joblib."""
+    import warnings
+
+    from joblib import parallel_config
+
+    from latentbits import DPBernoulliMixture
+    from latentbits.datasets import make_mixture
+
+    X = make_mixture(80, 8, 2, unknown=0.1, random_state=0).data
+    model = DPBernoulliMixture(n_chains=3, n_warmup=5, n_draws=5, n_jobs=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here = model.fit(X).draws_
+        with parallel_config(backend="dask"):
+            there = model.fit(X).draws_
+    assert here.labels.tobytes() == there.labels.tobytes() and here.log_joint.tobytes() == there.log_joint.tobytes()
+
+
 def test_fold_runs_in_order(client):
     import dask.array as da
 

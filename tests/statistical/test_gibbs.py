@@ -1,4 +1,4 @@
-"""Samplers against exact posteriors, a joint distribution test and simulation-based calibration.  Slow; ``make test-slow``."""
+"""Samplers against exact posteriors, a joint distribution test and calibration by simulation.  Slow; ``make test-slow``."""
 
 from __future__ import annotations
 

@@ -93,3 +93,35 @@ def test_noisy_or_benchmarks_run(tmp_path):
     steep = {"set": "g", "exponent_in_ones": 1.0, "exponent_in_sources": 1.4}
     fat = {**good["memory"][0], "peak_megabytes_above_input": 300.0}
     assert noisy_or.missed({**good, "growth": [steep], "memory": [fat]}) == ["g: not linear in sources", "g: memory"]
+
+
+def test_gibbs_benchmarks_run():
+    from benchmarks import gibbs
+
+    table = gibbs.made(200, 30, 0.2, 4)
+    chain = gibbs.chain_of(table, gibbs.FinitePrior(4.0, 4), 4, 2)
+    before = chain.labels.copy()
+    gibbs.Steps(chain, 2)()
+    X = table.toarray()
+    other = gibbs.NumpyGibbs(X, before, 4, 4.0, 0.5, 0.5)
+    # The conditional of the NumPy sampler is that of the kernels: ratios of joints.
+    n = 7
+    other.sizes[other.labels[n]] -= 1
+    other.ones[other.labels[n]] -= X[n]
+    logs = other.conditional(X[n])
+    joints = []
+    for k in range(4):
+        labels = before.copy()
+        labels[n] = k
+        joints.append(gibbs.CollapsedChain(chain.process, 0, chain.state()._replace(labels=labels)).log_joint())
+    assert len(set(np.delete(before, n))) == 4  # no block is opened
+    np.testing.assert_allclose(logs - logs.max(), np.array(joints) - max(joints), atol=1e-8)
+    other.sweep()
+    assert gibbs.missed(
+        {
+            "numpy": {"ratio": 250},
+            "tomotopy": {"ratio": 2.9},
+            "growth": {"exponent_in_ones": 1.0, "exponent_in_blocks": 1.3},
+            "memory": {"megabytes_above_input": 400},
+        }
+    ) == ["tomotopy", "not linear in blocks", "memory"]

@@ -219,6 +219,30 @@ def test_fit_other_families(capsys, tmp_path, monkeypatch):
     assert "missing" in rows[0]
 
 
+def test_fit_samplers(capsys, caplog, tmp_path, monkeypatch):
+    """Chains from the command line: no -k for the process, doubts in words, answers from the saved model."""
+    monkeypatch.chdir(tmp_path)
+    caplog.set_level("INFO", "latentbits.fit")
+    out, _ = run(
+        capsys, "fit", VOTES, "--label", "party", "-m", "dp", "--chains", 2, "--warmup", 10, "--draws", 8, "--set",
+        "learn_alpha=true", "-o", "dp.latentbits",
+    )  # fmt: skip
+    assert "DPBernoulliMixture on 435 rows and 16 features: 2 chains, 8 draws kept of each" in out
+    assert "chain 2, sweep 26: objective" in caplog.text and ", done" in caplog.text and "settled" not in caplog.text
+    saved = latentbits.load("dp.latentbits")
+    assert saved.draws_.labels.shape == (2, 8, 435) and saved.learn_alpha is True
+    rows = rows_of(run(capsys, "impute", "dp.latentbits", VOTES, "--label", "party", "--how", "mode")[0])
+    assert len(rows) == 435 and set(rows[0]["crime"]) <= set("01.")
+    _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "dp", "-k", 3, code=2)
+    assert "DPBernoulliMixture has no option 'n_components'" in err
+    _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "bayesian", "--set", "n_chains=3", code=2)
+    assert "use --chains for it" in err
+    _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "bayesian", "--starts", 3, code=2)
+    assert "BayesianBernoulliMixture has no option 'n_init'" in err
+    for family, words in (("variational", "lower bound on log p(table)"), ("boltzmann", "10 hidden units")):
+        assert words in run(capsys, "fit", VOTES, "--label", "party", "-m", family, "-o", "m.latentbits")[0]
+
+
 def test_expand(capsys, tmp_path, model):
     table = tmp_path / "words.csv"
     lines = ["id,space,orbit,moon,god,faith"]

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.special import logsumexp
 
 from latentbits.data.rng import stream
@@ -160,6 +161,19 @@ def _slow_sweep(labels, uniforms, log_joint):
         shares = np.exp(logs - logs.max())
         labels[i] = candidates[int(np.searchsorted(np.cumsum(shares), uniform * shares.sum(), side="right"))]
     return tuple(labels)
+
+
+def test_wide_tables_take_the_wide_kernel():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((60, 5000), density=0.004, random_state=rng, data_sampler=lambda size: np.ones(size))
+    auto, narrow = (collapsed(sp.csr_array(X), PartitionPrior(2.0), 0.01, 1.0, kernel=k) for k in ("auto", "narrow"))
+    runs = [process.open(0, process.start(0)) for process in (auto, narrow)]
+    assert runs[0].wide and not runs[1].wide
+    for number in range(5):
+        for run in runs:
+            run.step(number)
+        assert (runs[0].labels == runs[1].labels).all()
+        np.testing.assert_allclose(runs[0].log_joint(), runs[1].log_joint(), rtol=1e-12)
 
 
 def test_tables_that_end_early(monkeypatch):

@@ -14,9 +14,14 @@ from latentbits.data.source import open_source
 from latentbits.engine import kernels as engine_kernels
 from latentbits.errors import LatentBitsWarning
 from latentbits.logistic import kernels as logistic_kernels
+from latentbits.mixture import gibbs_kernels, hyper_kernels, partition_kernels
 from latentbits.mixture import kernels as mixture_kernels
+from latentbits.mixture.partition_priors import PartitionPrior
+from latentbits.mixture.partitions import distances
 from latentbits.noisy_or import kernels as noisy_or_kernels
 from latentbits.noisy_or import sampling_kernels, weight_kernels
+
+from .gibbs_tools import blocked, collapsed
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -268,6 +273,55 @@ def test_noisy_or_rows_as_python(monkeypatch):
         np.testing.assert_allclose(first, second, atol=1e-8)
 
 
+@pytest.mark.parametrize("kernel", ["narrow", "wide"])
+@pytest.mark.parametrize("unknown", [0.0, 0.2, 0.7])
+def test_gibbs_as_python(monkeypatch, kernel, unknown):
+    """Every kernel of the sampler as plain Python gives the same draws, labels drawn from nothing and proposals included."""
+    rng = np.random.default_rng(3)
+    X = (rng.random((25, 6)) < np.linspace(0.1, 0.8, 6)).astype(float)
+    X[rng.random(X.shape) < unknown] = np.nan
+    beta = 0.5 if kernel == "wide" else np.linspace(0.3, 0.9, 6)
+    options = {"kernel": kernel, "turn": kernel == "narrow", "split_merge": 4, "init": "sequential"}
+
+    def run():
+        process = collapsed(X, PartitionPrior(2.0), beta, 0.7, **options)
+        chain = process.open(0, process.start(0))
+        steps = []
+        for number in range(4):
+            chain.step(number)
+            steps.append((chain.labels.tolist(), *chain.trace()))
+        other = blocked(X, PartitionPrior(2.0), 0.5, 0.7)
+        by_blocks = other.open(0, other.start(0))
+        by_blocks.step(0)
+        losses = distances(np.array([s[0] for s in steps]), np.array([s[0] for s in steps[:2]]))
+        return steps, other.labels_of(by_blocks.rows).tolist(), [loss.tolist() for loss in losses], chain.wide
+
+    compiled = run()
+    assert compiled[-1] == (kernel == "wide" and unknown < 0.5)
+    for module in (gibbs_kernels, partition_kernels):
+        for name, function in list(vars(module).items()):
+            if hasattr(function, "py_func"):
+                monkeypatch.setattr(module, name, function.py_func)
+    with np.errstate(over="ignore"):
+        plain = run()
+    assert [step[0] for step in plain[0]] == [step[0] for step in compiled[0]] and plain[1] == compiled[1]
+    np.testing.assert_allclose([s[1:] for s in plain[0]], [s[1:] for s in compiled[0]], rtol=1e-12)
+    np.testing.assert_allclose(plain[2][0], compiled[2][0])
+    np.testing.assert_allclose(plain[2][1], compiled[2][1], atol=1e-12)
+
+
+def test_prior_means_as_python():
+    """The slice sampler of the columns' means, drawn alike."""
+    ones, zeros = np.array([[2, 0, 5], [1, 3, 0]]), np.array([[1, 4, 0], [2, 0, 7]])
+    keys = np.random.default_rng(0).integers(0, 2**63, 3).astype(np.uint64)
+    found = [np.full(3, 0.4), np.full(3, 0.4)]
+    hyper_kernels.slice_means(ones, zeros, 1.5, keys, found[0])
+    with np.errstate(over="ignore"):
+        hyper_kernels.slice_means.py_func(ones, zeros, 1.5, keys, found[1])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+    assert (found[0] != 0.4).all()
+
+
 def test_the_series_is_the_sum_over_states():
     """E log(1 - exp(-u)) both ways; the series is never above."""
     rng = np.random.default_rng(0)
@@ -279,7 +333,7 @@ def test_the_series_is_the_sum_over_states():
 
 
 def test_one_signature_per_kernel(tmp_path):
-    from latentbits import AspectBernoulli, BernoulliMixture, LogisticPCA, NoisyOrComponentAnalysis
+    from latentbits import AspectBernoulli, BernoulliMixture, DPBernoulliMixture, LogisticPCA, NoisyOrComponentAnalysis
     from latentbits.testing import CONTAINERS
 
     table = (np.random.default_rng(0).random((60, 30)) < 0.1).astype(float)
@@ -299,7 +353,13 @@ def test_one_signature_per_kernel(tmp_path):
             noca.score_samples(made, method)
         noca.quickscore(made)
         noca.gibbs_posteriors(made, 2, 1)
+        for learn in ({}, {"learn_cells": "feature", "sampler": "blocked"}):
+            sampled = DPBernoulliMixture(n_chains=1, n_warmup=1, n_draws=4, random_state=0, **learn)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LatentBitsWarning)
+                sampled.fit(made).coclustering()
     modules = (data_kernels, engine_kernels, mixture_kernels, aspect_kernels, logistic_kernels)
+    modules = (*modules, gibbs_kernels, hyper_kernels, partition_kernels)
     for module in (*modules, noisy_or_kernels, weight_kernels, sampling_kernels):
         for kernel in vars(module).values():
             if hasattr(kernel, "signatures"):

@@ -6,15 +6,16 @@ import hashlib
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import latentbits
-from latentbits import BernoulliMixture, datasets
+from latentbits import BernoulliMixture, datasets, plots
 from latentbits.datasets.embedded import FILES
-from latentbits.errors import InputError
+from latentbits.errors import InputError, LatentBitsWarning
 
 ROOT = Path(__file__).parents[2]
 
@@ -151,3 +152,28 @@ def test_docstrings_and_readme_run():
         result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
         failed, attempted = failed + result.failed, attempted + result.attempted
     assert failed == 0 and attempted > 40
+
+
+def test_plots_of_chains():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    X = datasets.make_mixture(80, 12, 2, unknown=0.1, random_state=0).data
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        model = latentbits.DPBernoulliMixture(n_chains=2, n_warmup=10, n_draws=10, random_state=0).fit(X)
+        other = latentbits.BernoulliMixture(random_state=0).fit(X)
+    ax = plots.traces(model, "n_blocks")
+    assert len(ax.lines) == 2 and ax.get_xlabel() == "sweep" and len(ax.lines[0].get_xdata()) == 30
+    image = plots.coclustering(model).images[0].get_array()
+    assert image.shape == (80, 80) and (np.diag(image) == 1).all()
+    assert plots.coclustering(model, rows=[3, 5, 60]).images[0].get_array().shape == (3, 3)
+    axes = plots.fill_ins({"dp": model, "em": other}, X[:3], (3, 4), truth=np.nan_to_num(X[:3]))
+    assert axes.shape == (4, 3) and axes[2, 0].get_ylabel() == "dp"
+    np.testing.assert_allclose(axes[2, 1].images[0].get_array().ravel(), model.impute(X[:3])[1])
+    with pytest.raises(InputError, match="has no chains"):
+        plots.traces(other)
+    with pytest.raises(InputError, match="quantity must be one of 'log_joint'"):
+        plots.traces(model, "volume")
+    plt.close("all")

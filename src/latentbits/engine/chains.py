@@ -75,7 +75,7 @@ class Plan:
         return done > self.n_warmup and (done - self.n_warmup) % self.thin == 0
 
 
-@dataclass
+@dataclass(frozen=True)
 class Chain:
     """A chain so far."""
 
@@ -174,9 +174,9 @@ def run_chains(
                 group = sorted(waiting, key=lambda chain: chain.done)[: pool.width]
                 calls = [(c.number, c.state, c.done, plan, steps_per_leg, seconds_per_leg) for c in group]
                 for chain, leg in zip(group, pool.map(run_leg, calls)):
-                    _take(chain, leg)
+                    chains[chain.number] = _taken(chain, leg)  # one assignment: an interrupt finds it done or not
                 for chain in group:
-                    stopped |= listener.step(_progress(chain, plan, scale))
+                    stopped |= listener.step(_progress(chains[chain.number], plan, scale))
                 if bookmark is not None and (bookmark.due() or stopped):
                     _write(bookmark, chains)
             if bookmark is not None and not stopped:
@@ -198,12 +198,10 @@ def _opened(process: Process, n_chains: int, bookmark: Bookmark | None, pool: Po
     return [Chain(c, state) for c, state in enumerate(pool.map(_begin, [(c,) for c in range(n_chains)]))]
 
 
-def _take(chain: Chain, leg: Leg) -> None:
-    """Put a leg behind what a chain has done."""
-    chain.state = leg.state
-    chain.done += len(leg.trace)
-    chain.traces.append(leg.trace)
-    chain.draws.extend(leg.draws)
+def _taken(chain: Chain, leg: Leg) -> Chain:
+    """A chain with a leg behind what it has done."""
+    done, traces = chain.done + len(leg.trace), [*chain.traces, leg.trace]
+    return Chain(chain.number, leg.state, done, traces, [*chain.draws, *leg.draws])
 
 
 def _progress(chain: Chain, plan: Plan, scale: float) -> Progress:
@@ -217,14 +215,12 @@ def _progress(chain: Chain, plan: Plan, scale: float) -> Progress:
 
 @contextmanager
 def _terminable(catch: bool) -> Iterator[None]:
-    """A polite request to end (SIGTERM) is an interrupt inside, so that the state is written first, then obeyed."""
+    """A polite request to end (SIGTERM) is an interrupt inside, so that the state is written first."""
     if not catch or threading.current_thread() is not threading.main_thread():
         yield
         return
-    asked = []
 
     def interrupt(number: int, frame: Any) -> None:
-        asked.append(number)
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)

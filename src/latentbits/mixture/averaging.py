@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..data.block import Block, Float
+from ..data.block import Float
 from ..data.summary import Totals
 from ..engine.restarts import Result
-from .ensemble import EnsembleModel, EnsembleReady, Members
+from .ensemble import EnsembleModel, Members
 from .model import MixtureModel, MixtureStats
 
 
@@ -42,10 +42,6 @@ class AveragedModel(EnsembleModel):
     def point(self, params: Any) -> Any:
         """The best start's parameters."""
         return params
-
-    def e_step(self, block: Block, rows: None, ready: EnsembleReady) -> tuple[MixtureStats, None]:
-        """Sums of the best start's memberships."""
-        return self.single.e_step(block, rows, ready.point)
 
     def as_stats(self, params: Any) -> MixtureStats:
         """Sums that the best start stands for."""

@@ -212,7 +212,7 @@ class SampledMixture(Memberships, Sampling, LatentBitsEstimator):  # type: ignor
             worst = max(self.diagnostics_, key=lambda row: np.nan_to_num(row["rhat"], nan=0.0, posinf=np.inf))
             warnings.warn(
                 f"{self._name}: the chains have not found the same thing (R-hat of {worst['quantity']} is "
-                f"{worst['rhat']:.3g}; 1.05 or less is wanted). Take the draws as an ensemble of good solutions, not as "
+                f"{_short(worst['rhat'])}; 1.05 or less is wanted). Take the draws as an ensemble of good solutions, not as "
                 "draws from the posterior. More n_warmup, split_merge=20 or init='mixed' may help; predictions gain from "
                 "more n_chains.",
                 UnmixedChainsWarning,
@@ -279,9 +279,9 @@ class SampledMixture(Memberships, Sampling, LatentBitsEstimator):  # type: ignor
             found = f"R-hat of the log joint {told['rhat']:.3f}, effective draws {told['ess_bulk']:.0f}"
             return [f"chains: they agree ({found})"]
         worst = max((row for row in self.diagnostics_ if not np.isnan(row["rhat"])), key=lambda row: row["rhat"])
-        values = f"R-hat of the log joint {told['rhat']:.3g}, of the number of blocks {blocks['rhat']:.3g}"
+        values = f"R-hat of the log joint {_short(told['rhat'])}, of the number of blocks {_short(blocks['rhat'])}"
         if worst["quantity"] not in ("log_joint", "n_blocks"):
-            values += f", of the {WORDS.get(worst['quantity'], worst['quantity'])} {worst['rhat']:.3g}"
+            values += f", of the {WORDS.get(worst['quantity'], worst['quantity'])} {_short(worst['rhat'])}"
         values += "; wanted: 1.05 or less"
         if worst["rhat"] <= STUCK_ABOVE:
             return [f"chains: not mixed yet ({values}). Raise n_warmup and n_draws, or split_merge."]
@@ -810,6 +810,11 @@ class _RowLikelihoods:
 
     def __call__(self, block: Any) -> Any:
         return log_likelihood_draws(block, self.params, self.concentrations, stream(self.seed, "weigh"))
+
+
+def _short(rhat: float) -> str:
+    """R-hat with the digits that matter: 1.051, 2.34, inf."""
+    return "constant" if np.isnan(rhat) else f"{rhat:.3f}" if rhat < 2 else f"{rhat:.3g}"
 
 
 def _stacked_traces(chains: list[Chain]) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base import LatentBitsEstimator, frame_of
+from ..base import LatentBitsEstimator
 from ..data.summary import Totals
 from ..engine.online import Online
 from ..errors import InputError
@@ -204,47 +204,6 @@ class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):
         """Sample-size adjusted BIC, smaller is better: -2 log L + p log((n + 2) / 24)."""
         value, n = self._log_likelihood(X)
         return -2 * value + self.n_free_ * np.log((n + 2) / 24)
-
-    def profile_table(self, X: Any = None) -> list[dict[str, Any]]:
-        """Classes × features: probability and the expected counts behind it.
-
-        Parameters
-        ----------
-        X : table, optional
-            The table whose rows are counted.  Without it counts are those expected for the rows of the fit.
-
-        Returns
-        -------
-        list of dict
-            With feature, component, probability, ones (expected ones in the class) and rows (expected known cells).
-        """
-        n_components = len(self.components_)
-        names = getattr(self, "feature_names_in_", None)
-        names = list(range(self.n_features_in_)) if names is None else [str(name) for name in names]
-        if X is None:
-            rows = np.broadcast_to((self.weights_ * self.weight_seen_)[:, None], self.components_.shape)
-            ones = rows * self.components_
-        else:
-            sweep, ready = self._asked(X)
-            stats = sweep.map(self._model.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0]
-            ones = stats.on.T
-            rows = stats.mass[:, None] - (0.0 if stats.unseen is None else stats.unseen.T)
-            rows = np.broadcast_to(rows, ones.shape)
-        return [
-            {
-                "feature": names[j],
-                "component": k,
-                "probability": float(self.components_[k, j]),
-                "ones": float(ones[k, j]),
-                "rows": float(rows[k, j]),
-            }
-            for j in range(self.n_features_in_)
-            for k in range(n_components)
-        ]
-
-    def profile_frame(self, X: Any = None) -> Any:
-        """:meth:`profile_table` as a pandas frame."""
-        return frame_of(self.profile_table(X))
 
 
 def _twins(probs: Any, skip: set[int]) -> list[tuple[int, int]]:

@@ -367,6 +367,6 @@ def make_tables(table: RowLists, prior: PartitionPrior, numbers: PriorNumbers, n
     grown_old = np.concatenate(([0.0, 0.0], np.cumsum(log_old[1:])))[: n + 1]
     opened = np.concatenate(([0.0], np.cumsum(log_new)))
     return Tables(  # type: ignore[call-arg]
-        *logs, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), which.ravel().astype(np.int32),
+        *logs, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), which.ravel().astype(np.int64),
         log_old, log_new, *grown, grown_old, opened,
     )  # fmt: skip

@@ -50,7 +50,7 @@ class Tables(NamedTuple):
     log_seen: np.ndarray  # (T, L): LT
     beta: np.ndarray  # (T,)
     gamma: np.ndarray  # (T,)
-    which: np.ndarray  # (D,) int32
+    which: np.ndarray  # (D,) int64
     log_old: np.ndarray  # (N + 1,)
     log_new: np.ndarray  # (S + 1,)
     grown_one: np.ndarray  # (T, L): log Γ(β + c) - log Γ(β)
@@ -103,7 +103,7 @@ def grown_at(table, prior, t, m):
 def count_rows(lists, labels, sizes, ones, others):
     """Add the rows that have a label to ``sizes`` (S,), ``ones`` and ``others`` (D, S)."""
     for i in range(labels.shape[0]):
-        k = labels[i]
+        k = np.int64(labels[i])
         if k < 0:
             continue
         sizes[k] += 1
@@ -151,8 +151,8 @@ def refresh(tables, work, zeros_listed, k):
         refresh_plain(tables, work, k)
         return
     for d in range(work.ones.shape[0]):
-        t, one = tables.which[d], work.ones[d, k]
-        seen, zeros = seen_and_zeros(size, one, work.others[d, k] if others else 0, zeros_listed)
+        t, one = tables.which[d], np.int64(work.ones[d, k])
+        seen, zeros = seen_and_zeros(size, one, np.int64(work.others[d, k]) if others else np.int64(0), zeros_listed)
         log_one, log_zero, log_seen = one_at(tables, t, one), zero_at(tables, t, zeros), seen_at(tables, t, seen)
         own_one = one_at(tables, t, one - 1) if one > 0 else 0.0
         own_zero = zero_at(tables, t, zeros - 1) if zeros > 0 else 0.0
@@ -247,7 +247,7 @@ def sweep_rows(lists, labels, order, uniforms, tables, work, zeros_listed, tempe
     free, alive, end = refresh_weights(tables, work.sizes, work.log_weight)
     for at in range(first, order.shape[0]):
         i = order[at]
-        own = labels[i]
+        own = np.int64(labels[i])
         count = (end + 3) // 4 * 4
         low, high = np.uint64(lists.indptr[i]), np.uint64(lists.indptr[i + 1])
         score_row(lists.indices, low, high, work.base, work.delta, width, np.uint64(count), scores)
@@ -375,7 +375,7 @@ def score_wide(lists, tables, work, i, count, scores):
     for p in range(lists.indptr[i], lists.indptr[i + 1]):
         d = lists.indices[p]
         for k in range(count):
-            one = work.ones[d, k]
+            one = np.int64(work.ones[d, k])
             zeros = work.sizes[k] - one - work.others[d, k]
             scores[k] += one_at(tables, 0, one) - zero_at(tables, 0, zeros)
     for p in range(lists.other_indptr[i], lists.other_indptr[i + 1]):
@@ -391,7 +391,7 @@ def own_score_wide(lists, tables, work, i, k):
     size, score = work.sizes[k], work.own_base[k]
     for p in range(lists.indptr[i], lists.indptr[i + 1]):
         d = lists.indices[p]
-        one = work.ones[d, k]
+        one = np.int64(work.ones[d, k])
         zeros = size - one - work.others[d, k]
         score += one_at(tables, 0, one - 1)
         if zeros > 0:
@@ -415,7 +415,7 @@ def sweep_rows_wide(lists, labels, order, uniforms, tables, work, by_zeros, by_u
     free, alive, end = refresh_weights(tables, work.sizes, work.log_weight)
     for at in range(first, order.shape[0]):
         i = order[at]
-        own = labels[i]
+        own = np.int64(labels[i])
         count = (end + 3) // 4 * 4
         score_wide(lists, tables, work, i, count, scores)
         value = 0.0
@@ -446,8 +446,9 @@ def log_marginal(tables, sizes, ones, others, zeros_listed):
         beta, gamma = tables.beta[t], tables.gamma[t]
         for k in range(sizes.shape[0]):
             if sizes[k] > 0:
-                seen, zeros = seen_and_zeros(sizes[k], ones[d, k], others[d, k], zeros_listed)
-                total += grown_at(tables.grown_one, beta, t, ones[d, k]) + grown_at(tables.grown_zero, gamma, t, zeros)
+                one, other = np.int64(ones[d, k]), np.int64(others[d, k])
+                seen, zeros = seen_and_zeros(sizes[k], one, other, zeros_listed)
+                total += grown_at(tables.grown_one, beta, t, one) + grown_at(tables.grown_zero, gamma, t, zeros)
                 total -= grown_at(tables.grown_seen, beta + gamma, t, seen)
     return total
 
@@ -497,13 +498,13 @@ def side_score(lists, tables, zeros_listed, i, side, sizes, ones, others):
             score += zero_at(tables, t, seen - ones[d, side]) - seen_at(tables, t, seen)
     for p in range(lists.indptr[i], lists.indptr[i + 1]):
         d = lists.indices[p]
-        t, one = tables.which[d], ones[d, side]
-        seen, zeros = seen_and_zeros(size, one, others[d, side], zeros_listed)
+        t, one = tables.which[d], np.int64(ones[d, side])
+        seen, zeros = seen_and_zeros(size, one, np.int64(others[d, side]), zeros_listed)
         score += one_at(tables, t, one) - (seen_at(tables, t, seen) if zeros_listed else zero_at(tables, t, zeros))
     for p in range(lists.other_indptr[i], lists.other_indptr[i + 1]):
         d = lists.other_indices[p]
         t = tables.which[d]
-        seen, zeros = seen_and_zeros(size, ones[d, side], others[d, side], zeros_listed)
+        seen, zeros = seen_and_zeros(size, np.int64(ones[d, side]), np.int64(others[d, side]), zeros_listed)
         score += (zero_at(tables, t, zeros) - seen_at(tables, t, seen)) * (1.0 if zeros_listed else -1.0)
     return score
 
@@ -522,7 +523,7 @@ def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, f
         i = int(uniform_at(key, n_rows) * n_rows)
         j = int(uniform_at(key, n_rows + 1) * (n_rows - 1))
         j += 1 if j >= i else 0
-        a, b = labels[i], labels[j]
+        a, b = np.int64(labels[i]), np.int64(labels[j])
         splits = a == b
         free, alive = n_slots, 0
         for k in range(n_slots - 1, -1, -1):

@@ -8,6 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..base import frame_of
+from ..data.block import Block
+
 
 class Memberships(BaseEstimator):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator` in families whose rows belong to one class each."""
@@ -68,3 +71,55 @@ class Memberships(BaseEstimator):
             return 1.0
         logs = np.log(np.maximum(shares, np.finfo(float).tiny))
         return float(1.0 + (shares * logs).sum() / (len(shares) * np.log(n_components)))
+
+    def profile_table(self, X: Any = None) -> list[dict[str, Any]]:
+        """Classes × features: probability and the expected counts behind it.
+
+        Parameters
+        ----------
+        X : table, optional
+            The table whose rows are counted.  Without it counts are those expected for the rows of the fit.
+
+        Returns
+        -------
+        list of dict
+            With feature, component, probability, ones (expected ones in the class) and rows (expected known cells).
+        """
+        n_components, names = len(self.components_), getattr(self, "feature_names_in_", None)
+        names = list(range(self.n_features_in_)) if names is None else [str(name) for name in names]
+        if X is None:
+            rows = np.broadcast_to((self.weights_ * self.weight_seen_)[:, None], self.components_.shape)
+            ones = rows * self.components_
+        else:
+            sweep, ready = self._asked(X)
+            parts = sweep.map(_Expected(self._model), [None] * sweep.n_blocks, ready, keep_rows=False)[0]
+            ones, rows = (part.T for part in parts)
+        return [
+            {
+                "feature": names[j],
+                "component": k,
+                "probability": float(self.components_[k, j]),
+                "ones": float(ones[k, j]),
+                "rows": float(rows[k, j]),
+            }
+            for j in range(self.n_features_in_)
+            for k in range(n_components)
+        ]
+
+    def profile_frame(self, X: Any = None) -> Any:
+        """:meth:`profile_table` as a pandas frame."""
+        return frame_of(self.profile_table(X))
+
+
+class _Expected:
+    """Expected ones and known cells (D, K) of the classes in a block."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, rows: None, ready: Any) -> tuple[tuple[Any, Any], None]:
+        shares = self.model.represent(block, ready) * block.row_weights()[:, None]
+        known = np.tile(shares.sum(axis=0), (block.n_columns, 1))
+        if block.unknown is not None:
+            known -= block.unknown.t_dot(shares)
+        return (block.ones.t_dot(shares), known), None
