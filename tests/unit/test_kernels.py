@@ -14,7 +14,7 @@ from latentbits.data.source import open_source
 from latentbits.engine import kernels as engine_kernels
 from latentbits.errors import LatentBitsWarning
 from latentbits.logistic import kernels as logistic_kernels
-from latentbits.mixture import gibbs_kernels, hyper_kernels, partition_kernels
+from latentbits.mixture import gibbs_kernels, hyper_kernels, partition_kernels, split_kernels, wide_kernels
 from latentbits.mixture import kernels as mixture_kernels
 from latentbits.mixture.partition_priors import PartitionPrior
 from latentbits.mixture.partitions import distances
@@ -298,7 +298,7 @@ def test_gibbs_as_python(monkeypatch, kernel, unknown):
 
     compiled = run()
     assert compiled[-1] == (kernel == "wide" and unknown < 0.5)
-    for module in (gibbs_kernels, partition_kernels):
+    for module in (gibbs_kernels, wide_kernels, split_kernels, partition_kernels):
         for name, function in list(vars(module).items()):
             if hasattr(function, "py_func"):
                 monkeypatch.setattr(module, name, function.py_func)
@@ -359,7 +359,7 @@ def test_one_signature_per_kernel(tmp_path):
                 warnings.simplefilter("ignore", LatentBitsWarning)
                 sampled.fit(made).coclustering()
     modules = (data_kernels, engine_kernels, mixture_kernels, aspect_kernels, logistic_kernels)
-    modules = (*modules, gibbs_kernels, hyper_kernels, partition_kernels)
+    modules = (*modules, gibbs_kernels, wide_kernels, split_kernels, hyper_kernels, partition_kernels)
     for module in (*modules, noisy_or_kernels, weight_kernels, sampling_kernels):
         for kernel in vars(module).values():
             if hasattr(kernel, "signatures"):

@@ -34,10 +34,10 @@ def rank_normal(draws: Float) -> Float:
 def _rhat(chains: Float) -> float:
     """Potential scale reduction of chains (C, S)."""
     n = chains.shape[1]
+    if (np.ptp(chains, axis=1) == 0).all():  # no chain moves
+        return np.inf if np.ptp(chains) > 0 else np.nan
     within = chains.var(axis=1, ddof=1).mean()
     between = n * chains.mean(axis=1).var(ddof=1)
-    if within == 0.0:
-        return np.inf if between > 0 else np.nan
     return float(np.sqrt((between / within + n - 1) / n))
 
 

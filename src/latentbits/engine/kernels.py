@@ -17,6 +17,9 @@ LN_2_HIGH, LN_2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 C2, C3, C4, C5, C6, C7, C8 = (1.0 / math.factorial(n) for n in range(2, 9))
 C9, C10, C11, C12, C13 = (1.0 / math.factorial(n) for n in range(9, 14))
 GROUP = 16  # rows whose exponentials are taken together
+# 2^64 divided by the golden ratio, and the multipliers of the SplitMix64 finaliser (Steele, Lea & Flood 2014).
+STEP = np.uint64(0x9E3779B97F4A7C15)
+MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @njit(cache=True, nogil=True)
@@ -42,6 +45,16 @@ def exp_shares(values, n, whole, values_bits, whole_bits):
         values_bits[k] += whole_bits[k] << 52
     for k in range(n):
         values[k] = values[k] if values[k] > SMALLEST else 0.0
+
+
+@njit(cache=True, nogil=True)
+def uniform_at(key, place):
+    """A uniform with an address: the SplitMix64 finaliser of a key and a place."""
+    x = key + np.uint64(place + 1) * STEP
+    x = (x ^ (x >> np.uint64(30))) * MIX_1
+    x = (x ^ (x >> np.uint64(27))) * MIX_2
+    x ^= x >> np.uint64(31)
+    return np.float64(x >> np.uint64(11)) * 2.0**-53
 
 
 @njit(cache=True, nogil=True)

@@ -210,7 +210,8 @@ class CollapsedChain:
 
     def _make_work(self) -> None:
         """Counts and caches from the labels."""
-        from .gibbs_kernels import Work, count_rows, histograms, refresh, refresh_wide
+        from .gibbs_kernels import Work, count_rows, refresh
+        from .wide_kernels import histograms, refresh_wide
 
         table, n_slots = self.process.table, self.n_slots
         self.wide = self._is_wide()
@@ -267,7 +268,8 @@ class CollapsedChain:
 
     def sweep(self, uniforms: Float, temperature: float = 1.0, order: Any = None) -> None:
         """Draw every row's label anew, in the given order."""
-        from .gibbs_kernels import sweep_rows, sweep_rows_wide
+        from .gibbs_kernels import sweep_rows
+        from .wide_kernels import sweep_rows_wide
 
         order, table, first = self.order if order is None else order, self.process.table, 0
         while first < len(order):
@@ -285,7 +287,7 @@ class CollapsedChain:
 
     def propose(self, keys: Any, temperature: float = 1.0) -> None:
         """Split-merge proposals, one per key."""
-        from .gibbs_kernels import split_merge
+        from .split_kernels import split_merge
 
         table, first, before = self.process.table, 0, self.tally[[1, 3]].sum()
         while first < len(keys):

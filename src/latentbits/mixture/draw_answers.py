@@ -1,0 +1,279 @@
+"""Questions about draws of partitions: whether to trust them, who is together, how well they predict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import frame_of
+from ..base.common import seed_of
+from ..base.passes import TableSums
+from ..data.rng import stream
+from ..engine.draws import PredictiveFit, loo, waic
+from ..engine.sweep import sweep_of
+from ..errors import InputError, need
+from .gibbs import TRACE
+from .partitions import MOST_ROWS, together
+from .posterior import PosteriorParams, log_likelihood_draws
+
+# Chains that differ by more than this will hardly mix by running longer.
+STUCK_ABOVE = 1.5
+WORDS = {"largest": "largest block", "entropy": "entropy of the block sizes"}
+
+
+class DrawAnswers(BaseEstimator):
+    """Goes before :class:`~latentbits.base.LatentBitsEstimator` in estimators that keep draws."""
+
+    def summary(self) -> str:
+        """A few lines on the draws: blocks, chains, and whether to trust them.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self, "_params")
+        draws, (n_chains, n_draws, n_rows) = self.draws_, self.draws_.labels.shape
+        low, middle, high = np.quantile(draws.n_blocks, (0.05, 0.5, 0.95), method="nearest")
+        lines = [
+            f"{self._name} on {n_rows} rows and {self.n_features_in_} features: {n_chains} chain{'s' * (n_chains > 1)}, "
+            f"{n_draws} draw{'s' * (n_draws > 1)} kept of each after {self.n_warmup} sweeps of warm-up",
+            f"blocks: {middle:g} (90 % of the draws: {low:g} to {high:g}); point partition ({self.point}): "
+            f"{len(self.weights_)} blocks, the largest with {self.weights_[0]:.0%} of the rows",
+        ]
+        lines += self._told_of_chains()
+        if n_chains > 1:
+            lines.append(
+                f"two chains differ by {self.disagreement_:.3f} on whether two rows belong together, on average over pairs"
+            )
+        return "\n".join(lines)
+
+    def _told_of_chains(self) -> list[str]:
+        """Whether the chains agree, in words."""
+        by_name = {row["quantity"]: row for row in self.diagnostics_}
+        told, blocks = by_name["log_joint"], by_name["n_blocks"]
+        if told["state"] == "too few draws":
+            return ["chains: too few draws of each to tell whether they agree"]
+        if self.converged_:
+            if told["state"] == "constant":
+                return ["chains: they agree (and do not move: one partition has all the probability)"]
+            found = f"R-hat of the log joint {told['rhat']:.3f}, effective draws {told['ess_bulk']:.0f}"
+            return [f"chains: they agree ({found})"]
+        worst = max((row for row in self.diagnostics_ if not np.isnan(row["rhat"])), key=lambda row: row["rhat"])
+        values = f"R-hat of the log joint {short(told['rhat'])}, of the number of blocks {short(blocks['rhat'])}"
+        if worst["quantity"] not in ("log_joint", "n_blocks"):
+            values += f", of the {WORDS.get(worst['quantity'], worst['quantity'])} {short(worst['rhat'])}"
+        values += "; wanted: 1.05 or less"
+        if worst["rhat"] <= STUCK_ABOVE:
+            return [f"chains: not mixed yet ({values}). Raise n_warmup and n_draws, or split_merge."]
+        ends = np.unique(self.draws_.n_blocks[:, -1])
+        found = f"{ends[0]:g}" if len(ends) == 1 else f"{ends[0]:g} to {ends[-1]:g}"
+        return [
+            f"chains: THEY HAVE NOT MIXED ({values}).",
+            f"  Each chain sits in a solution of its own (they end with {found} blocks). Read the draws as an ensemble of",
+            "  good solutions: averaged predictions are fine, but shares of draws are not posterior probabilities.",
+            "  What to do: for predictions more n_chains; to mix better split_merge=20, more n_warmup, init='mixed'.",
+        ]
+
+    def novelty(self, X: Any) -> Any:
+        """Probability that a row belongs to none of the blocks found (the unrepresented class).
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows,) array
+        """
+        check_is_fitted(self, "_params")
+        if not self.include_new:
+            raise InputError(f"{self._name}: novelty needs include_new=True.")
+        return self._per_row(X, self._model.novelty)
+
+    def coclustering(self, rows: Any = None, chain: int | None = None) -> Any:
+        """How often two rows of the fitted table are in one block, over the kept draws.
+
+        Parameters
+        ----------
+        rows : (m,) int, optional
+            Rows to compare; without it all (of tables up to 5,000 rows).
+        chain : int, optional
+            Of one chain only; compare chains to see whether they agree.
+
+        Returns
+        -------
+        (m, m) array
+        """
+        check_is_fitted(self, "_params")
+        labels = self.draws_.labels if chain is None else self.draws_.labels[[chain]]
+        if rows is None:
+            if labels.shape[2] > MOST_ROWS:
+                raise InputError(
+                    f"{self._name}: the matrix of {labels.shape[2]} rows is too large; name at most {MOST_ROWS} rows."
+                )
+            rows = np.arange(labels.shape[2])
+        return together(labels.reshape(-1, labels.shape[2])[:, np.asarray(rows)])
+
+    def credible_intervals(self, level: float = 0.9) -> Any:
+        """Intervals of the components' probabilities, given the point partition.
+
+        Parameters
+        ----------
+        level : float
+            Posterior probability inside.
+
+        Returns
+        -------
+        (2, n_components, n_features) array
+            Lower and upper ends.
+        """
+        from scipy.stats import beta as beta_law
+
+        check_is_fitted(self, "_params")
+        counts, beta, gamma = self._params.point_counts, self._params.point_beta, self._params.point_gamma
+        tail = (1 - level) / 2
+        return np.array([beta_law.ppf(q, beta + counts.ones, gamma + counts.zeros) for q in (tail, 1 - tail)])
+
+    def log_likelihood_draws(self, X: Any, random_state: Any = None) -> Any:
+        """log p(row | draw) (n_draws, n_rows), the labels of rows summed over, for the draws that answer.
+
+        Class weights and probabilities are drawn given each kept partition.
+
+        Parameters
+        ----------
+        X : table
+        random_state : int, RandomState or None
+            By default the estimator's own.
+        """
+        sweep, _ = self._asked(X)
+        seed = seed_of(self.random_state if random_state is None else random_state)
+        concentrations = self._concentrations()
+        parts = sweep.collect(_RowLikelihoods(self._params, concentrations, seed))
+        return np.concatenate(parts, axis=1)
+
+    def _concentrations(self) -> list[Any]:
+        """Dirichlet parameters of the weights of every answering draw."""
+        out = []
+        for s, alpha in enumerate(self._params.alpha):
+            prior, sizes = self._prior().with_alpha(float(alpha)), self._params.sizes[self._params.owner == s]
+            n, t = int(sizes.sum()), len(sizes) - 1
+            old, new = np.exp(prior.log_old(n)[sizes[:-1]]), float(np.exp(prior.log_new(t + 1, n + 1)[t]))
+            out.append(np.append(old, new))
+        return out
+
+    def loo(self, X: Any) -> PredictiveFit:
+        """Expected log density of new rows by leave-one-out (Pareto-smoothed importance sampling) over the fitted table.
+
+        Parameters
+        ----------
+        X : table
+            The table that was fitted.
+
+        Returns
+        -------
+        PredictiveFit
+            ``elpd`` and its standard error; ``pareto_k`` above 0.7 marks rows for which it cannot be trusted.
+        """
+        return loo(self.log_likelihood_draws(X))
+
+    def waic(self, X: Any) -> PredictiveFit:
+        """The widely applicable information criterion as expected log density; see :meth:`loo`."""
+        return waic(self.log_likelihood_draws(X))
+
+    def log_evidence(
+        self, X: Any, method: str = "annealed", n_runs: int = 10, n_steps: int = 1000, random_state: Any = 0
+    ) -> Any:
+        """log p(table) under the prior, all partitions summed over, at the fixed ``alpha``, ``beta`` and ``gamma``.
+
+        Parameters
+        ----------
+        X : table
+        method : {"annealed", "sequential", "exact"}
+            Annealed importance sampling; sequential importance sampling, for tens of rows; or the sum over all partitions,
+            for up to nine rows.
+        n_runs : int
+            Independent runs.
+        n_steps : int
+            Temperatures of a run ("annealed").
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        Evidence
+            ``value`` and ``standard_error`` in nats.
+        """
+        from .evidence import log_evidence
+
+        self._check_options()
+        fresh = type(self)(**self.get_params(deep=False))
+        sweep = sweep_of(fresh._open(X, reset=True), 1)
+        (sums, _), _ = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)
+        process = fresh.set_params(sampler="collapsed")._process(sweep, sums, seed_of(random_state))
+        return log_evidence(process, method, n_runs, n_steps, self._name)
+
+    def trace_table(self) -> list[dict[str, Any]]:
+        """Every sweep of every chain, as rows with chain, sweep, log_joint, n_blocks, largest, entropy, alpha, beta,
+        gamma.
+        """
+        check_is_fitted(self, "_params")
+        return [
+            {"chain": c, "sweep": i + 1, **dict(zip(TRACE, map(float, values)))}
+            for c, chain in enumerate(self.trace_)
+            for i, values in enumerate(chain)
+            if not np.isnan(values[0])
+        ]
+
+    def trace_frame(self) -> Any:
+        """:meth:`trace_table` as a pandas frame."""
+        return frame_of(self.trace_table())
+
+    def to_arviz(self, X: Any = None) -> Any:
+        """The draws for ArviZ: posterior, sample_stats, and log_likelihood if the table is given.
+
+        Parameters
+        ----------
+        X : table, optional
+            The fitted table, for the log-likelihood of its rows (for the draws that answer).
+
+        Returns
+        -------
+        arviz.InferenceData, or xarray.DataTree with ArviZ 1.0 and later
+        """
+        check_is_fitted(self, "_params")
+        try:
+            import arviz
+        except ImportError:
+            raise need("arviz", "bayes", "Draws for ArviZ") from None
+        draws = self.draws_
+        groups = {
+            "posterior": {
+                name: getattr(draws, name)
+                for name in ("n_blocks", "largest", "entropy", "alpha", "beta", "gamma", "labels")
+            },
+            "sample_stats": {"lp": draws.log_joint},
+        }
+        if X is not None:
+            likelihood = self.log_likelihood_draws(X)
+            groups["log_likelihood"] = {"rows": likelihood.reshape(draws.labels.shape[0], -1, likelihood.shape[1])}
+        if int(arviz.__version__.partition(".")[0]) >= 1:
+            return arviz.from_dict(groups)
+        old: Any = arviz.from_dict
+        return old(**groups)
+
+
+class _RowLikelihoods:
+    """log p(row | draw) of a block; the draws of weights and probabilities are the same for all blocks."""
+
+    def __init__(self, params: PosteriorParams, concentrations: list[Any], seed: int) -> None:
+        self.params, self.concentrations, self.seed = params, concentrations, seed
+
+    def __call__(self, block: Any) -> Any:
+        return log_likelihood_draws(block, self.params, self.concentrations, stream(self.seed, "weigh"))
+
+
+def short(rhat: float) -> str:
+    """R-hat with the digits that matter: 1.051, 2.34, inf."""
+    return "constant" if np.isnan(rhat) else f"{rhat:.3f}" if rhat < 2 else f"{rhat:.3g}"

@@ -1,0 +1,250 @@
+"""What the estimators that sample partitions share: options, chains, and what is kept of them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..base import LatentBitsEstimator, Sampling
+from ..base.sampling import kept_draws, spaced
+from ..data.summary import Totals
+from ..engine.chains import Chain
+from ..engine.draws import diagnose
+from ..errors import BlocksWarning, InputError, UnmixedChainsWarning
+from .draw_answers import DrawAnswers, short
+from .gibbs import TRACE, CollapsedGibbs, row_lists
+from .gibbs_starts import KINDS
+from .hyper import BlockCounts, Learning, PriorNumbers
+from .memberships import Memberships
+from .model import MixtureParams
+from .partition_priors import PartitionPrior
+from .partitions import PointPartition, disagreement, point_partition
+from .posterior import PosteriorModel, PosteriorParams, posterior_params
+
+# Rows whose co-clustering is compared between chains.
+COMPARED = 300
+
+
+class Draws(NamedTuple):
+    """Kept draws: C chains × S draws."""
+
+    labels: Any  # (C, S, N) block of every row
+    log_joint: Any  # (C, S)
+    n_blocks: Any
+    largest: Any  # rows of the largest block
+    entropy: Any  # of the block sizes, nats
+    alpha: Any
+    beta: Any  # (C, S, 1 or D)
+    gamma: Any
+
+
+class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  # type: ignore[misc]
+    """What the two estimators share."""
+
+    record_types: ClassVar = {
+        kind.__name__: kind for kind in (PosteriorParams, MixtureParams, BlockCounts, Draws, PointPartition, Totals)
+    }
+    criterion = "cells"
+    draws_: Draws
+
+    def _prior(self) -> PartitionPrior:
+        """The prior over partitions."""
+        raise NotImplementedError
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._positive("alpha")
+        for name in ("alpha_prior", "cell_prior"):
+            self._pair(name)
+        self._whole("split_merge", 0)
+        self._whole("hyper_every", 1)
+        self._whole("answer_draws", 1)
+        for name, allowed in (
+            ("sampler", ("collapsed", "blocked")),
+            ("learn_cells", (None, "shared", "feature")),
+            ("point", ("binder", "vi", "best")),
+            ("average", ("mean", "joint")),
+            ("rule", ("mean", "plugin")),
+        ):
+            self._one_of(name, allowed)
+        if isinstance(self.init, str) and self.init not in KINDS:
+            raise InputError(
+                f"{self._name}: init must be one of {', '.join(map(repr, KINDS))}, or the block number of every row; got "
+                f"{self.init!r}."
+            )
+
+    def _pair(self, name: str) -> None:
+        """Refuse an option that is not a pair of positive numbers."""
+        try:
+            shape, rate = (float(value) for value in getattr(self, name))
+        except (TypeError, ValueError):
+            shape = rate = np.nan
+        if not (0 < shape < np.inf and 0 < rate < np.inf):
+            raise InputError(
+                f"{self._name}: {name} must be a pair (shape, rate) of positive numbers, of a Gamma prior; got "
+                f"{getattr(self, name)!r:.60}."
+            )
+
+    def _cell_numbers(self, name: str, n_columns: int) -> Any:
+        """β or γ as an array (1,) or (D,)."""
+        try:
+            values = np.atleast_1d(np.asarray(getattr(self, name), np.float64))
+        except (TypeError, ValueError):
+            values = np.array([np.nan])
+        if values.shape not in ((1,), (n_columns,)) or not (np.isfinite(values) & (values > 0)).all():
+            raise InputError(
+                f"{self._name}: {name} must be a number above 0, or one per column ({n_columns}); got "
+                f"{getattr(self, name)!r:.60}."
+            )
+        return values
+
+    def _numbers(self, n_columns: int) -> PriorNumbers:
+        """α, β and γ to begin with."""
+        beta, gamma = self._cell_numbers("beta", n_columns), self._cell_numbers("gamma", n_columns)
+        if self.learn_cells == "shared" and max(len(beta), len(gamma)) > 1:
+            raise InputError(
+                f"{self._name}: learn_cells='shared' draws one pair beta, gamma for all columns, but they were given per "
+                "column. Give numbers, or use learn_cells='feature'."
+            )
+        if self.learn_cells == "feature":
+            strength = float(np.mean(beta) + np.mean(gamma))
+            means = np.broadcast_to(beta / (beta + gamma), (n_columns,))
+            return PriorNumbers(float(self.alpha), means * strength, (1 - means) * strength)
+        width = max(len(beta), len(gamma))
+        return PriorNumbers(
+            float(self.alpha), np.broadcast_to(beta, (width,)).copy(), np.broadcast_to(gamma, (width,)).copy()
+        )
+
+    def _learning(self) -> Learning:
+        """What is drawn along with the partition."""
+        alpha = (float(self.alpha_prior[0]), float(self.alpha_prior[1])) if self.learn_alpha else None
+        cells = (float(self.cell_prior[0]), float(self.cell_prior[1]))
+        return Learning(alpha, self.learn_cells, cells, int(self.hyper_every))
+
+    def _start_of(self, n_rows: int, prior: PartitionPrior) -> Any:
+        """The kind of start, or labels given by the user, checked."""
+        if isinstance(self.init, str):
+            return self.init
+        try:
+            labels = np.asarray(self.init)
+            good = labels.shape == (n_rows,) and labels.dtype.kind in "iu" and (labels >= 0).all()
+        except (TypeError, ValueError):
+            good = False
+        if not good:
+            raise InputError(
+                f"{self._name}: init must be a kind of start or one block number (0, 1, ...) per row ({n_rows} rows); got "
+                f"{self.init!r:.60}."
+            )
+        labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
+        if labels.max() + 1 > prior.most_blocks(n_rows):
+            raise InputError(
+                f"{self._name}: init has {labels.max() + 1} blocks, but there can be {prior.most_blocks(n_rows)}."
+            )
+        return labels
+
+    def _process(self, sweep: Any, sums: Totals, seed: int) -> Any:
+        prior, n_rows = self._prior(), sums.n_rows
+        blocks = min(50, max(2, n_rows // 20)) if self.start_blocks is None else int(self.start_blocks)
+        common = dict(
+            prior=prior,
+            numbers=self._numbers(len(sums.ones)),
+            learning=self._learning(),
+            init=self._start_of(n_rows, prior),
+            start_blocks=blocks,
+            seed=seed,
+        )
+        if self.sampler == "blocked":
+            from .blocked import blocked_gibbs
+
+            return blocked_gibbs(sweep, len(sums.ones), self._name, **common)
+        return CollapsedGibbs(table=row_lists(sweep, sums), split_merge=int(self.split_merge), **common)
+
+    def _take_chains(self, process: Any, chains: list[Chain], sums: Totals, sweep: Any) -> None:
+        draws = kept_draws(chains, process)
+        traces = self._traces(chains, draws)
+        self.trace_ = _stacked_traces(chains)
+        self.draws_ = Draws(  # type: ignore[call-arg]
+            np.array([[draw.labels for draw in chain] for chain in draws]),
+            *np.moveaxis(traces, 2, 0)[:5],
+            np.array([[draw.beta for draw in chain] for chain in draws]),
+            np.array([[draw.gamma for draw in chain] for chain in draws]),
+        )
+        flat = [draw for chain in draws for draw in chain]
+        self.point_partition_ = point_partition(
+            np.array([draw.labels for draw in flat]), self.draws_.log_joint.ravel(), self.point
+        )
+        standing = flat[self.point_partition_.draw]
+        per_chain = -(-int(self.answer_draws) // len(draws))
+        answering = [chain[s] for chain in draws for s in spaced(len(chain), per_chain)]
+        counts = process.counts(self.point_partition_.labels)
+        self._params = posterior_params(
+            answering, process.counts, process.prior, (counts, standing.beta, standing.gamma)
+        )
+        self.labels_ = self.point_partition_.labels
+        self.weights_, self.components_ = self._params.point.weights, self._params.point.probs
+        self.split_merge_counts_ = [[int(n) for n in chain.state.tally] for chain in chains]
+        self._judge()
+
+    def _traces(self, chains: list[Chain], draws: list[list[Any]]) -> Any:
+        """Traces (C, S, Q) at the kept draws."""
+        plan, n = self._plan(), len(draws[0])
+        places = plan.n_warmup - 1 + plan.thin * np.arange(1, n + 1)
+        return np.array([chain.trace[np.minimum(places, chain.done - 1)] for chain in chains])
+
+    def _judge(self) -> None:
+        """Diagnostics, and warnings about what to doubt."""
+        draws = self.draws_
+        names = ["log_joint", "n_blocks", "largest", "entropy"] + (["alpha"] if self.learn_alpha else [])
+        self.diagnostics_ = [diagnose(name, getattr(draws, name)) for name in names]
+        if self.learn_cells is not None:
+            self.diagnostics_ += [diagnose(name, getattr(draws, name).mean(axis=2)) for name in ("beta", "gamma")]
+        some = np.unique(np.linspace(0, draws.labels.shape[2] - 1, COMPARED).round().astype(np.int64))
+        self.disagreement_ = disagreement(draws.labels[:, :, some])
+        states = {row["state"] for row in self.diagnostics_}
+        self.converged_ = states <= {"mixed", "constant"}
+        if "unmixed" in states:
+            worst = max(self.diagnostics_, key=lambda row: np.nan_to_num(row["rhat"], nan=0.0, posinf=np.inf))
+            warnings.warn(
+                f"{self._name}: the chains have not found the same thing (R-hat of {worst['quantity']} is "
+                f"{short(worst['rhat'])}; 1.05 or less is wanted). Take the draws as an ensemble of good solutions, not as "
+                "draws from the posterior. More n_warmup, split_merge=20 or init='mixed' may help; predictions gain from "
+                "more n_chains.",
+                UnmixedChainsWarning,
+                stacklevel=6,
+            )
+        self._warn_of_blocks()
+
+    def _warn_of_blocks(self) -> None:
+        """Say so if the number of blocks is at its limit, or one throughout."""
+        n_blocks, n_rows = self.draws_.n_blocks, self.draws_.labels.shape[2]
+        most = self._prior().most_blocks(n_rows)
+        if most < n_rows and np.mean(n_blocks == most) > 0.5 and most > 1:
+            warnings.warn(
+                f"{self._name}: all {most} components are in use in most draws. Raise n_components, or use "
+                "DPBernoulliMixture, which has no limit.",
+                BlocksWarning,
+                stacklevel=7,
+            )
+        if most > 1 and n_rows > 1 and (n_blocks == 1).all():
+            warnings.warn(
+                f"{self._name}: all rows are in one block in every draw: by this prior the table has no classes. In sparse "
+                "tables beta = gamma = 0.5 expects every second cell to be 1; try learn_cells='feature'.",
+                BlocksWarning,
+                stacklevel=7,
+            )
+
+    @property
+    def _model(self) -> PosteriorModel:
+        """The answers, by the present options."""
+        return PosteriorModel(len(self._params.point.weights), self.average, self.rule, bool(self.include_new))
+
+
+def _stacked_traces(chains: list[Chain]) -> Any:
+    """Traces (C, steps, Q), NaN where a chain was cut short."""
+    longest = max(chain.done for chain in chains)
+    out = np.full((len(chains), longest, len(TRACE)), np.nan)
+    for c, chain in enumerate(chains):
+        out[c, : chain.done] = chain.trace
+    return out
