@@ -10,13 +10,14 @@ import pytest
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
+import latentbits
 from latentbits import BayesianBernoulliMixture, DPBernoulliMixture
 from latentbits.data.source import open_source
 from latentbits.datasets import make_mixture
 from latentbits.errors import BlocksWarning, CellError, InputError, LatentBitsWarning, UnmixedChainsWarning
 from latentbits.mixture.evidence import log_joints
 from latentbits.mixture.gibbs import Draw
-from latentbits.mixture.partition_priors import FinitePrior, PartitionPrior
+from latentbits.mixture.partition_priors import FiniteMixturesPrior, FinitePrior, PartitionPrior
 from latentbits.mixture.partitions import by_size, distances, point_partition
 from latentbits.mixture.posterior import PosteriorModel, posterior_params
 
@@ -157,6 +158,29 @@ def test_point_partitions():
     assert by_size(np.array([3, 7, 7, 1, 7, 1])).tolist() == [2, 0, 0, 1, 0, 1]
 
 
+def test_weights_of_finite_mixtures_given_a_partition():
+    """With K components there may be no other block at all: the weight of "none of them" is 0 in many draws."""
+    prior, sizes, rng = FiniteMixturesPrior(1.0, 0.5), np.array([20, 10]), np.random.default_rng(0)
+    rest = []
+    for _ in range(20_000):
+        found = prior.concentrations(sizes, rng)
+        gammas = rng.standard_gamma(np.maximum(found, 1e-300))
+        rest.append(gammas[-1] / gammas.sum())
+    old, new = prior.weights(sizes)
+    np.testing.assert_allclose(np.mean(rest), new, rtol=0.06)  # the same mean as the predictive rule
+    assert np.mean(np.array(rest) < 1e-12) > 0.8 and len(old) == 2
+
+
+def test_many_blocks_are_compared_one_by_one(monkeypatch):
+    from latentbits.mixture import partitions
+
+    labels = np.random.default_rng(0).integers(0, 5, (3, 20))
+    whole = distances(labels, labels)
+    monkeypatch.setattr(partitions, "MOST_BLOCKS", 2)
+    for a, b in zip(whole, distances(labels, labels)):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
 def test_what_a_fit_tells():
     X = make_mixture(80, 8, 2, spread=3.0, random_state=4).data
     model = quiet_fit(DPBernoulliMixture(learn_alpha=True, learn_cells="shared", **SHORT), X)
@@ -243,6 +267,7 @@ def test_words_about_blocks():
         ("average", "sum", "average must be one of"),
         ("rule", "map", "rule must be one of"),
         ("answer_draws", 0, "answer_draws must be"),
+        ("start_blocks", 0, "start_blocks must be"),
     ],
 )
 def test_bad_options(cls, option, value, words):
@@ -270,6 +295,19 @@ def test_other_bad_options():
         DPBernoulliMixture(**SHORT).log_evidence(X, method="exact")
     with pytest.raises(InputError, match="method must be"):
         DPBernoulliMixture(**SHORT).log_evidence(X, method="harmonic")
+    fitted = quiet_fit(DPBernoulliMixture(**SHORT), X)
+    for ask, words in (
+        (lambda: fitted.credible_intervals(95), "between 0 and 1"),
+        (lambda: fitted.coclustering(chain=9), "from 0 to 1"),
+        (lambda: fitted.log_evidence(X, n_runs=0), "n_runs must be"),
+        (lambda: fitted.log_evidence(X, n_steps=0), "n_steps must be"),
+        (lambda: fitted.loo(X[:10]), "Pass the table that was fitted"),
+        (lambda: fitted.set_params(average="sum").reconstruct(X), "average must be one of"),
+        (lambda: latentbits.select(DPBernoulliMixture(), X), "has no number of components to choose"),
+    ):
+        with pytest.raises(InputError, match=words):
+            ask()
+    assert not hasattr(fitted, "bic") and fitted.score_kind_ == "estimate"
     with pytest.raises(InputError, match="include_new=True"):
         quiet_fit(DPBernoulliMixture(include_new=False, **SHORT), X).novelty(X)
 

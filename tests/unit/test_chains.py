@@ -107,8 +107,9 @@ def test_asked_to_end(table, tmp_path):
     assert run(tmp_path, tmp_path / "resumed", 20, signal.SIGTERM) != 0
     assert (tmp_path / "fit.checkpoint").exists() and not (tmp_path / "resumed").exists()
     run(tmp_path, tmp_path / "resumed")
-    run(tmp_path, tmp_path / "again")
-    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "again").read_bytes()
+    (tmp_path / "fit.checkpoint").unlink()
+    run(tmp_path, tmp_path / "straight")
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "straight").read_bytes()
 
 
 def test_foreign_checkpoints(table, tmp_path):
@@ -125,6 +126,7 @@ def test_time_limit(table):
     with pytest.warns(NotConvergedWarning, match="of 1000010 steps per chain"):
         model.fit(table)
     assert model.draws_.labels.shape[:2] == (2, 1) and np.isfinite(model.reconstruct(table)).all()
+    assert (model.draws_.log_joint[:, 0] == [path[-1] for path in model.history_]).all()  # of the state that is kept
 
 
 def test_rhat_and_ess_are_those_of_arviz():
@@ -150,12 +152,13 @@ def test_rhat_and_ess_are_those_of_arviz():
 
 def test_rhat_at_the_edges():
     assert np.isnan(diagnostics.rhat(np.ones((3, 50)))) and np.isnan(diagnostics.rhat(np.ones((3, 2))))
-    stuck = np.repeat([[1.0], [2.0]], 50, axis=1)
-    assert diagnostics.rhat(stuck) == np.inf
+    for levels in ([1.0, 2.0], [16.0, 17.0, 17.0], [16.0, 17.0, 17.0, 18.0]):
+        stuck = np.repeat(np.array(levels)[:, None], 50, axis=1)
+        assert diagnostics.rhat(stuck) == np.inf
     row = diagnostics.diagnose("x", np.ones((3, 50)))
     assert row["state"] == "constant" and np.isnan(row["rhat"])
     assert diagnostics.diagnose("x", stuck)["state"] == "unmixed"
-    assert diagnostics.diagnose("x", np.array([[1.0, 2.0]]))["state"] == "too few draws"
+    assert diagnostics.diagnose("x", np.arange(7.0)[None])["state"] == "too few draws"
 
 
 def test_loo_is_that_of_arviz():
@@ -175,7 +178,7 @@ def test_loo_is_that_of_arviz():
 
 def test_to_arviz(table, monkeypatch):
     arviz = pytest.importorskip("arviz")
-    model = DPBernoulliMixture(**SHORT, answer_draws=60).fit(table)
+    model = DPBernoulliMixture(**SHORT, answer_draws=4).fit(table)
     data = model.to_arviz(table)
     assert data.posterior["n_blocks"].shape == (4, 15) and data.sample_stats["lp"].shape == (4, 15)
     assert data.log_likelihood["rows"].shape == (4, 15, 150)

@@ -107,6 +107,7 @@ def test_explanations():
         rest = X[0].copy()
         rest[i] = np.nan
         np.testing.assert_allclose(causes.probability[i], exact_fill(params, rest)[0][i], atol=1e-12)
+    np.testing.assert_allclose(causes.probability[8], exact_fill(params, X[1])[0][2], atol=1e-12)  # the unknown cell
 
 
 def test_gradient_points_the_right_way():
@@ -171,6 +172,10 @@ def test_large_machines_have_no_likelihood():
     X[0, 0] = np.nan
     with pytest.raises(InputError, match="complete rows"):
         machine.free_energy(X)
+    assert not hasattr(machine.set_params(n_components=3), "score")  # the fitted machine is as it is
+    for fill_in, words in (("exact", "there are 13"), ("best", "fill_in must be one of")):
+        with pytest.raises(InputError, match=words):
+            machine.set_params(fill_in=fill_in).impute(X)
 
 
 def test_bad_options():

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
 import pytest
 from scipy.special import betaln, gammaln, psi
-from scipy.stats import beta as beta_law
 
 from latentbits import BernoulliMixture, VariationalBernoulliMixture
 from latentbits.data.source import open_source
@@ -62,7 +62,7 @@ def test_bound_is_the_long_hand_one(weights, unknown):
     np.testing.assert_allclose(found, wanted, rtol=1e-11)
     # The closed form at the sums of these responsibilities, the next q.
     new = model.m_step(params, stats, None)
-    order = np.argsort(-r.sum(axis=0)) if weights == "sticks" else np.arange(k)
+    order = model._best_order(r.sum(axis=0)) if weights == "sticks" else np.arange(k)
     n_k = new.mass
     np.testing.assert_allclose(n_k, r.sum(axis=0)[order], rtol=1e-10)
     closed = (betaln(b + new.on, g + new.off) - betaln(b, g)).sum() - (r * np.log(r)).sum()
@@ -97,7 +97,7 @@ def test_bound_stays_below_the_evidence_and_never_falls(weights, monkeypatch):
     model = fit(VariationalBernoulliMixture(10, weights=weights, n_init=3, random_state=0), X)
     for history in model.history_:
         assert (np.diff(history) > -1e-8 * np.abs(history[:-1])).all()
-    assert (np.diff(model.weights_) <= 1e-12).all() or weights == "dirichlet"
+    assert (np.diff(model.weights_) <= 1e-12).all() or weights == "sticks"
     assert (model.expected_rows_ > 1).sum() <= 8  # those that are not needed are empty
 
 
@@ -111,7 +111,19 @@ def test_answers_are_posterior_means():
     joint = np.log(model.weights_) + np.nan_to_num(X) @ log_on.T + np.where(np.isnan(X), 0, 1 - X) @ log_off.T
     np.testing.assert_allclose(model.score_samples(X), np.log(np.exp(joint).sum(axis=1)), rtol=1e-9)
     np.testing.assert_allclose(mass.sum(), 80)
-    assert beta_law.cdf(model.components_[0, 0], 0.5 + on[0, 0], 0.5 + off[0, 0]) < 1
+
+
+@pytest.mark.parametrize("alpha", [0.3, 5.0, 50.0])
+def test_sticks_in_the_best_order(alpha, monkeypatch):
+    """No order of the sticks has a higher bound, and with large α the bound does not fall either."""
+    monkeypatch.setenv("LATENTBITS_STRICT", "1")
+    model = VariationalModel(5, np.full(3, 0.5), alpha=alpha, weights="sticks")
+    mass = np.array([0.5, 20.0, 3.0, 60.0, 9.0])
+    best = max(model._stick_bound(mass[list(order)]) for order in itertools.permutations(range(5)))
+    np.testing.assert_allclose(model._stick_bound(mass[model._best_order(mass)]), best, rtol=1e-12)
+    X = make_mixture(200, 10, 3, random_state=1).data
+    fitted = fit(VariationalBernoulliMixture(4, weights="sticks", alpha=alpha, n_init=3, random_state=0), X)
+    assert fitted.converged_
 
 
 @pytest.mark.parametrize("weights", ["dirichlet", "sticks"])
@@ -154,6 +166,9 @@ def test_restarts_that_answer_together(cls):
     order = np.argsort(-held.weights[held.owner == np.argmax([row["objective"] for row in best.restarts_])])
     chosen = held.probs[held.owner == np.argmax([row["objective"] for row in best.restarts_])][order]
     np.testing.assert_allclose(chosen, best.components_, atol=1e-12)
+    assert not hasattr(all_of_them, "bic") and hasattr(best, "bic") and all_of_them.criterion == "cells"
+    before = all_of_them.reconstruct(X)
+    assert np.abs(all_of_them.set_params(average="joint").reconstruct(X) - before).max() > 1e-6
     all_of_them.partial_fit(X[:50])
     assert not hasattr(all_of_them._model, "held")  # a stream has one set of parameters
 

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .. import persist
@@ -22,6 +23,8 @@ from .passes import Filled, Scored
 
 class Asking(BaseEstimator):
     """The half of the shell that answers; families supply ``_model`` and ``_params``."""
+
+    has_criteria: Any = True  # whether the likelihood is that of one set of parameters, which BIC and AIC count
 
     def _asked(self, X: Any, sample_weight: Any = None) -> tuple[Any, Any]:
         """Open a table for an answer: its sweep, and the parameters made ready."""
@@ -236,6 +239,7 @@ class Asking(BaseEstimator):
         """Log-likelihood of the training table for criteria."""
         return self._weighted_sum(source, self._model.log_prob)[0]
 
+    @available_if(lambda self: self.has_criteria)
     def bic(self, X: Any) -> float:
         """Bayesian information criterion, smaller is better: -2 log L + p log n.
 
@@ -245,6 +249,7 @@ class Asking(BaseEstimator):
         value, n = self._log_likelihood(X)
         return -2 * value + self.n_free_ * np.log(n)
 
+    @available_if(lambda self: self.has_criteria)
     def aic(self, X: Any) -> float:
         """Akaike information criterion, smaller is better: -2 log L + 2 p."""
         return -2 * self._log_likelihood(X)[0] + 2 * self.n_free_

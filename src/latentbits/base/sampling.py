@@ -100,10 +100,13 @@ class Sampling(BaseEstimator):
         self.history_ = [chain.trace[:, 0].tolist() for chain in chains]
         self._take_chains(process, chains, sums, sweep)
         if stopped:
-            done = min(chain.done for chain in chains)
+            done = [chain.done for chain in chains]
+            of = f"{min(done)}" if min(done) == max(done) else f"{min(done)} to {max(done)}"
+            missing = self._n_chains() - len(chains)
+            unbegun = f" ({missing} of {self._n_chains()} had not begun and are left out)" if missing else ""
             warnings.warn(
-                f"{self._name}: stopped after {done} of {plan.n_steps} steps per chain. Answers come from what there is; "
-                "raise time_limit, or resume from the checkpoint.",
+                f"{self._name}: stopped after {of} of {plan.n_steps} steps per chain{unbegun}. Answers come from what there "
+                "is; raise time_limit, or resume from the checkpoint.",
                 NotConvergedWarning,
                 stacklevel=4,
             )
@@ -114,12 +117,16 @@ class Sampling(BaseEstimator):
         return frame_of(self.diagnostics_)
 
 
-def kept_draws(chains: list[Chain], process: Any) -> list[list[Any]]:
-    """Equally many draws of every chain; chains cut short before their first draw give the state they are in."""
-    n = min(len(chain.draws) for chain in chains)
-    if n == 0:
-        return [[process.record(chain.state)] for chain in chains]
-    return [chain.draws[:n] for chain in chains]
+def kept_draws(chains: list[Chain], process: Any) -> tuple[list[Chain], list[list[Any]]]:
+    """Equally many draws of every chain, and the chains that have some.
+
+    If all were cut short before their first draw, each gives the state that it is in.
+    """
+    drawn = [chain for chain in chains if chain.draws]
+    if not drawn:
+        return chains, [[process.record(chain.state)] for chain in chains]
+    n = min(len(chain.draws) for chain in drawn)
+    return drawn, [chain.draws[:n] for chain in drawn]
 
 
 def spaced(n_draws: int, n_wanted: int) -> Any:

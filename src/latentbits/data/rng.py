@@ -21,6 +21,7 @@ PURPOSES = {
     "split": 9,
     "hyper": 10,
     "weigh": 11,
+    "atoms": 12,
 }
 
 

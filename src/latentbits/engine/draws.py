@@ -15,8 +15,10 @@ from scipy.stats import rankdata
 
 from ..data.block import Float
 
-# Weights with a tail heavier than this have no trustworthy average.
+# Weights with a tail heavier than this have no trustworthy average; of few draws even less (Vehtari et al. 2024, section 3).
 TAIL_LIMIT = 0.7
+# Fewer draws of a chain than this say nothing about it.
+FEW = 8
 
 
 def split(draws: Float) -> Float:
@@ -107,7 +109,7 @@ def ess_tail(draws: Float) -> float:
 
 def diagnose(name: str, draws: Float) -> dict[str, Any]:
     """A scalar of draws (C, S) as a row of the table of diagnostics."""
-    few, constant = draws.shape[1] < 4, bool(np.ptp(draws) == 0)
+    few, constant = draws.shape[1] < FEW, bool(np.ptp(draws) == 0)
     value = rhat(draws)
     state = "too few draws" if few else "constant" if constant else "mixed" if value <= 1.05 else "unmixed"
     return {
@@ -183,7 +185,8 @@ def loo(log_likelihood: Float) -> PredictiveFit:
     in_sample = float((logsumexp(log_likelihood, axis=0) - np.log(len(log_likelihood))).sum())
     error = float(np.sqrt(len(pointwise) * pointwise.var()))
     total = float(pointwise.sum())
-    return PredictiveFit(total, error, in_sample - total, pointwise, k, int((k > TAIL_LIMIT).sum()))
+    limit = min(1.0 - 1.0 / np.log10(max(len(log_likelihood), 2)), TAIL_LIMIT)
+    return PredictiveFit(total, error, in_sample - total, pointwise, k, int((k > limit).sum()))
 
 
 def waic(log_likelihood: Float) -> PredictiveFit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,26 @@ class AveragedModel(EnsembleModel):
 class Averaging(BaseEstimator):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator`: the option ``average_restarts``."""
 
+    _model: Any
+
+    @property
+    def has_criteria(self) -> bool:
+        """BIC and AIC are about one set of parameters."""
+        return not self.average_restarts
+
+    @property
+    def criterion(self) -> str:
+        """By which the number of components is chosen if nothing else is asked for."""
+        return "cells" if self.average_restarts else "bic"
+
+    def set_params(self, **params: Any) -> Any:
+        """Set options; the rule of averaging also of a fitted estimator."""
+        super().set_params(**params)
+        if isinstance(getattr(self, "_model", None), AveragedModel):
+            self._one_of("average", ("mean", "joint"))
+            self._model = replace(self._model, average=self.average)
+        return self
+
     def _check_options(self) -> None:
         super()._check_options()
         self._one_of("average", ("mean", "joint"))
@@ -60,4 +80,4 @@ class Averaging(BaseEstimator):
         if self.average_restarts:
             kept = [vector for vector in result.kept if vector is not None]
             members = unpack_members(kept, model.n_components)
-            self._model: Any = AveragedModel(model.n_components, self.average, model.final(), members)
+            self._model = AveragedModel(model.n_components, self.average, model.final(), members)

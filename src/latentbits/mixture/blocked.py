@@ -22,14 +22,15 @@ from ..data.block import Block, Float
 from ..data.rng import row_uniforms, stream
 from ..engine.protocols import Sweep
 from ..engine.stats import Lowest
-from ..errors import InputError
+from ..errors import FitError, InputError
 from .gibbs import ChainState, Draw, canonical, trace_of
 from .hyper import BlockCounts, Learning, PriorNumbers, draw_numbers, log_given_cells
 from .model import aligned_zeros
 from .partition_priors import FiniteMixturesPrior, FinitePrior, PartitionPrior, PitmanYorPrior
 
-# Sticks broken off at most in one sweep; their expected number is about α log(N).
-MOST_STICKS = 100_000
+# Sticks broken off at most in one sweep; their expected number is about α log(N), but far more with a large discount.
+MOST_STICKS = 1_000_000
+TINY = 1e-290
 
 
 class RowState(NamedTuple):
@@ -165,8 +166,7 @@ class BlockedGibbs:
 
     def placed(self, labels: Any) -> Any:
         """Labels as row states, where the blocks are."""
-        starts = _Start(self.seed, 0, 1, labels.astype(np.int32))
-        return self.sweep.map(starts, [None] * self.sweep.n_blocks)[1]
+        return placed_labels(self.sweep, labels)
 
     def open(self, chain: int, state: ChainState) -> BlockedChain:
         """A chain at work."""
@@ -174,12 +174,22 @@ class BlockedGibbs:
 
     def counts(self, labels: Any) -> BlockCounts:
         """Counts of a partition."""
-        n_slots = int(labels.max()) + 1
-        return whole_counts(self.sweep.map(_Count(), self.placed(labels), n_slots, keep_rows=False)[0])
+        return partition_counts(self.sweep, labels)
 
     def record(self, state: ChainState) -> Draw:
         """What is kept of a draw."""
         return Draw(canonical(state.labels), state.alpha, state.beta, state.gamma)
+
+
+def placed_labels(sweep: Sweep, labels: Any) -> Any:
+    """Labels as row states, where the blocks are."""
+    return sweep.map(_Start(0, 0, 1, labels.astype(np.int32)), [None] * sweep.n_blocks)[1]
+
+
+def partition_counts(sweep: Sweep, labels: Any) -> BlockCounts:
+    """Counts of a partition of the rows of a sweep."""
+    n_slots = int(labels.max()) + 1
+    return whole_counts(sweep.map(_Count(), placed_labels(sweep, labels), n_slots, keep_rows=False)[0])
 
 
 def whole_counts(counts: Counts) -> BlockCounts:
@@ -218,7 +228,7 @@ class BlockedChain:
     def step(self, number: int) -> None:
         """Weights and probabilities, then every row, then the prior's numbers when it is their turn."""
         process = self.process
-        rng = stream(process.seed, "sweep", self.chain, number)
+        rng = stream(process.seed, "atoms", self.chain, number)  # rows have "sweep" for theirs
         levels = _Levels(process.seed, self.chain, number)
         sliced = not isinstance(process.prior, FinitePrior)
         weights, held, places = self._sliced(rng, levels) if sliced else self._finite(rng)
@@ -246,16 +256,22 @@ class BlockedChain:
         held, n_blocks = self.counts, len(self.slots)
         rest = self.numbers.alpha + discount * n_blocks
         gammas = rng.standard_gamma(np.append(held.sizes - discount, rest))
-        weights, left = list(gammas[:-1] / gammas.sum()), float(gammas[-1] / gammas.sum())
+        weights, left = list(np.maximum(gammas[:-1] / gammas.sum(), TINY)), float(gammas[-1] / gammas.sum())
         places = np.zeros(int(self.slots.max()) + 1, np.int64)
         places[self.slots] = np.arange(n_blocks)
         lowest, self.rows = self.process.sweep.zip_rows(_LowestLevel(levels, np.array(weights), places), self.rows)
-        for j in range(MOST_STICKS):
-            if left <= lowest.score:
-                break
-            share = rng.beta(1.0 - discount, self.numbers.alpha + discount * (n_blocks + j + 1))
-            weights.append(left * share)
+        level, j = max(lowest.score, TINY), 0
+        while left > level:
+            j += 1
+            share = rng.beta(1.0 - discount, self.numbers.alpha + discount * (n_blocks + j))
+            if left * share > level:  # no row could join a smaller one
+                weights.append(left * share)
             left *= 1.0 - share
+            if j == MOST_STICKS:
+                raise FitError(
+                    f"the blocked sampler would need more than {MOST_STICKS} new blocks in one sweep (discount {discount:g}, "
+                    f"alpha {self.numbers.alpha:g}). Use sampler='collapsed' or a smaller discount."
+                )
         return np.array(weights), held, places
 
     def _atoms(self, rng: np.random.Generator, weights: Float, held: BlockCounts) -> Atoms:
@@ -263,8 +279,7 @@ class BlockedChain:
         n_columns, n_new = self.process.n_columns, len(weights) - len(held.sizes)
         ones, zeros = (np.concatenate((counts, np.zeros((n_new, n_columns), np.int64))) for counts in held[1:])
         # Two Gamma draws give both logarithms without rounding to 0 or 1.
-        on = np.log(np.maximum(rng.standard_gamma(self.numbers.beta + ones), 1e-300))
-        off = np.log(np.maximum(rng.standard_gamma(self.numbers.gamma + zeros), 1e-300))
+        on, off = _log_gamma(self.numbers.beta + ones, rng), _log_gamma(self.numbers.gamma + zeros, rng)
         log_off = off - np.logaddexp(on, off)
         n_slots = -(-len(weights) // 4) * 4
         wide_weights, base = np.zeros(n_slots), np.zeros(n_slots)
@@ -285,6 +300,11 @@ class BlockedChain:
             counts, self.numbers.beta, self.numbers.gamma
         )
         return trace_of(counts.sizes, self.numbers, log_joint)
+
+
+def _log_gamma(shape: Any, rng: np.random.Generator) -> Float:
+    """Logarithm of Gamma draws, also where the draw itself would be rounded to 0: Γ(a) = Γ(a + 1) U^(1/a)."""
+    return np.log(rng.standard_gamma(shape + 1.0)) + np.log1p(-rng.random(np.shape(shape))) / shape
 
 
 def blocked_gibbs(sweep: Any, n_columns: int, owner: str, **common: Any) -> BlockedGibbs:

@@ -15,9 +15,11 @@ from ..data.rng import stream
 from ..engine.draws import PredictiveFit, loo, waic
 from ..engine.sweep import sweep_of
 from ..errors import InputError, need
+from .blocked import partition_counts
 from .gibbs import TRACE
+from .model import MixtureModel, MixtureParams
 from .partitions import MOST_ROWS, together
-from .posterior import PosteriorParams, log_likelihood_draws
+from .posterior import drawn_mixture
 
 # Chains that differ by more than this will hardly mix by running longer.
 STUCK_ABOVE = 1.5
@@ -40,7 +42,7 @@ class DrawAnswers(BaseEstimator):
         lines = [
             f"{self._name} on {n_rows} rows and {self.n_features_in_} features: {n_chains} chain{'s' * (n_chains > 1)}, "
             f"{n_draws} draw{'s' * (n_draws > 1)} kept of each after {self.n_warmup} sweeps of warm-up",
-            f"blocks: {middle:g} (90 % of the draws: {low:g} to {high:g}); point partition ({self.point}): "
+            f"blocks: {middle:g} (90 % of the draws: {low:g} to {high:g}); point partition ({self.point_partition_.kind}): "
             f"{len(self.weights_)} blocks, the largest with {self.weights_[0]:.0%} of the rows",
         ]
         lines += self._told_of_chains()
@@ -108,14 +110,16 @@ class DrawAnswers(BaseEstimator):
         (m, m) array
         """
         check_is_fitted(self, "_params")
+        n_chains, _, n_rows = self.draws_.labels.shape
+        if chain is not None and chain not in range(n_chains):
+            raise InputError(f"{self._name}: chain must be a number from 0 to {n_chains - 1}; got {chain!r}.")
         labels = self.draws_.labels if chain is None else self.draws_.labels[[chain]]
-        if rows is None:
-            if labels.shape[2] > MOST_ROWS:
-                raise InputError(
-                    f"{self._name}: the matrix of {labels.shape[2]} rows is too large; name at most {MOST_ROWS} rows."
-                )
-            rows = np.arange(labels.shape[2])
-        return together(labels.reshape(-1, labels.shape[2])[:, np.asarray(rows)])
+        rows = np.arange(n_rows) if rows is None else np.asarray(rows)
+        if len(rows) > MOST_ROWS:
+            raise InputError(
+                f"{self._name}: the matrix of {len(rows)} rows is too large; name at most {MOST_ROWS} rows."
+            )
+        return together(labels.reshape(-1, n_rows)[:, rows])
 
     def credible_intervals(self, level: float = 0.9) -> Any:
         """Intervals of the components' probabilities, given the point partition.
@@ -133,35 +137,41 @@ class DrawAnswers(BaseEstimator):
         from scipy.stats import beta as beta_law
 
         check_is_fitted(self, "_params")
+        if not 0 < level < 1:
+            raise InputError(f"{self._name}: level must be between 0 and 1, for instance 0.9; got {level!r}.")
         counts, beta, gamma = self._params.point_counts, self._params.point_beta, self._params.point_gamma
         tail = (1 - level) / 2
         return np.array([beta_law.ppf(q, beta + counts.ones, gamma + counts.zeros) for q in (tail, 1 - tail)])
 
     def log_likelihood_draws(self, X: Any, random_state: Any = None) -> Any:
-        """log p(row | draw) (n_draws, n_rows), the labels of rows summed over, for the draws that answer.
+        """log p(row | draw) (n_chains × n_draws, n_rows) of the fitted table, the labels of rows summed over.
 
         Class weights and probabilities are drawn given each kept partition.
 
         Parameters
         ----------
         X : table
+            The table that was fitted.
         random_state : int, RandomState or None
             By default the estimator's own.
         """
-        sweep, _ = self._asked(X)
-        seed = seed_of(self.random_state if random_state is None else random_state)
-        concentrations = self._concentrations()
-        parts = sweep.collect(_RowLikelihoods(self._params, concentrations, seed))
-        return np.concatenate(parts, axis=1)
-
-    def _concentrations(self) -> list[Any]:
-        """Dirichlet parameters of the weights of every answering draw."""
-        out = []
-        for s, alpha in enumerate(self._params.alpha):
-            prior, sizes = self._prior().with_alpha(float(alpha)), self._params.sizes[self._params.owner == s]
-            n, t = int(sizes.sum()), len(sizes) - 1
-            old, new = np.exp(prior.log_old(n)[sizes[:-1]]), float(np.exp(prior.log_new(t + 1, n + 1)[t]))
-            out.append(np.append(old, new))
+        check_is_fitted(self, "_params")
+        source = self._open(X, reset=False)
+        labels = self.draws_.labels.reshape(-1, self.draws_.labels.shape[2])
+        if source.shape[0] != labels.shape[1]:
+            raise InputError(
+                f"{self._name}: the draws are partitions of {labels.shape[1]} rows; X has {source.shape[0]}. Pass the "
+                "table that was fitted."
+            )
+        sweep = sweep_of(source, 1)
+        rng = stream(seed_of(self.random_state if random_state is None else random_state), "weigh")
+        numbers = [getattr(self.draws_, name) for name in ("alpha", "beta", "gamma")]
+        flat = zip(labels, *[values.reshape(len(labels), -1) for values in numbers])
+        out = np.empty((len(labels), labels.shape[1]))
+        for s, (partition, alpha, beta, gamma) in enumerate(flat):
+            counts = partition_counts(sweep, partition)
+            mixture = drawn_mixture(counts, self.prior_.with_alpha(float(alpha[0])), beta, gamma, rng)
+            out[s] = np.concatenate(sweep.collect(_RowScores(mixture)))
         return out
 
     def loo(self, X: Any) -> PredictiveFit:
@@ -208,9 +218,12 @@ class DrawAnswers(BaseEstimator):
         from .evidence import log_evidence
 
         self._check_options()
+        self._check_whole("n_runs", n_runs, 1)
+        self._check_whole("n_steps", n_steps, 1)
         fresh = type(self)(**self.get_params(deep=False))
         sweep = sweep_of(fresh._open(X, reset=True), 1)
         (sums, _), _ = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)
+        fresh._check_table(sums)
         process = fresh.set_params(sampler="collapsed")._process(sweep, sums, seed_of(random_state))
         return log_evidence(process, method, n_runs, n_steps, self._name)
 
@@ -236,7 +249,7 @@ class DrawAnswers(BaseEstimator):
         Parameters
         ----------
         X : table, optional
-            The fitted table, for the log-likelihood of its rows (for the draws that answer).
+            The fitted table, for the log-likelihood of its rows.
 
         Returns
         -------
@@ -256,22 +269,22 @@ class DrawAnswers(BaseEstimator):
             "sample_stats": {"lp": draws.log_joint},
         }
         if X is not None:
-            likelihood = self.log_likelihood_draws(X)
-            groups["log_likelihood"] = {"rows": likelihood.reshape(draws.labels.shape[0], -1, likelihood.shape[1])}
+            groups["log_likelihood"] = {"rows": self.log_likelihood_draws(X).reshape(draws.labels.shape)}
         if int(arviz.__version__.partition(".")[0]) >= 1:
             return arviz.from_dict(groups)
         old: Any = arviz.from_dict
         return old(**groups)
 
 
-class _RowLikelihoods:
-    """log p(row | draw) of a block; the draws of weights and probabilities are the same for all blocks."""
+class _RowScores:
+    """log p(row) of a block under a mixture."""
 
-    def __init__(self, params: PosteriorParams, concentrations: list[Any], seed: int) -> None:
-        self.params, self.concentrations, self.seed = params, concentrations, seed
+    def __init__(self, params: MixtureParams) -> None:
+        self.params = params
 
     def __call__(self, block: Any) -> Any:
-        return log_likelihood_draws(block, self.params, self.concentrations, stream(self.seed, "weigh"))
+        model = MixtureModel(len(self.params.weights), np.empty(0))
+        return model.log_prob(block, model.ready(self.params))
 
 
 def short(rhat: float) -> str:

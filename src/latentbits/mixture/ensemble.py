@@ -70,7 +70,7 @@ class EnsembleModel(Model):
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
         flat = MixtureModel(len(weights), np.empty(0))
         return EnsembleReady(
-            self.single.ready(self.point(params)), flat.ready(MixtureParams(weights / len(starts), probs)), starts
+            self.single.ready(self.point(params)), flat.unpadded(MixtureParams(weights / len(starts), probs)), starts
         )
 
     def _flat(self, block: Block, ready: EnsembleReady) -> Iterator[tuple[slice, Float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from ..base import LatentBitsEstimator
 from ..data.summary import Totals
@@ -17,7 +18,7 @@ from .model import EDGE, STARVED, MixtureModel, MixtureParams, MixtureStats
 from .starts import random_start, spread_start
 
 
-class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):
+class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):  # type: ignore[override]
     """Mixture of Bernoulli products (latent class analysis) by EM.
 
     Every row has one hidden class; given the class its cells are independent.  Unknown cells drop out of the
@@ -195,11 +196,13 @@ class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):
         empty = [int(k) for k in np.flatnonzero(self.weights_ < STARVED / self.n_components)]
         self._warn_components(empty, _twins(self.components_, skip=set(empty)))
 
+    @available_if(lambda self: self.has_criteria)
     def caic(self, X: Any) -> float:
         """Consistent AIC, smaller is better: -2 log L + p (log n + 1)."""
         value, n = self._log_likelihood(X)
         return -2 * value + self.n_free_ * (np.log(n) + 1)
 
+    @available_if(lambda self: self.has_criteria)
     def sabic(self, X: Any) -> float:
         """Sample-size adjusted BIC, smaller is better: -2 log L + p log((n + 2) / 24)."""
         value, n = self._log_likelihood(X)

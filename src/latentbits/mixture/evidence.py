@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -59,9 +60,10 @@ def _prior_labels(prior: PartitionPrior, n_rows: int, rng: np.random.Generator) 
     """Labels of a partition drawn from the prior, row by row."""
     labels = np.empty(n_rows, np.int32)
     sizes: list[int] = []
-    log_old, log_new = prior.log_old(n_rows), prior.log_new(n_rows + 1, n_rows)
+    log_old = prior.log_old(n_rows)
     for i, uniform in enumerate(rng.random(n_rows)):
-        weights = np.exp(np.append(log_old[sizes], log_new[len(sizes)]))
+        t = len(sizes)
+        weights = np.exp(np.append(log_old[sizes], prior.log_new(t + 1, i + 1)[t]))
         k = int(np.searchsorted(np.cumsum(weights), uniform * weights.sum(), side="right"))
         labels[i] = k
         if k == len(sizes):
@@ -122,6 +124,7 @@ def _row_scores(chain: Any, i: int) -> Any:
 
 def log_evidence(process: CollapsedGibbs, method: str, n_runs: int, n_steps: int, owner: str) -> Evidence:
     """log p(table) by one of the methods."""
+    process = replace(process, kernel="narrow")  # its scores are laid out, which the sequential method needs
     n_rows = process.table.n_rows
     if method == "exact":
         if n_rows > MOST_EXACT:

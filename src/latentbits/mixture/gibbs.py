@@ -219,7 +219,7 @@ class CollapsedChain:
         sizes = np.zeros(n_slots, np.int64)
         count_rows(table.lists, self.labels, sizes, ones, others)
         n_narrow = 0 if self.wide else table.n_columns
-        n_other = n_narrow if len(table.other_indices) else 0
+        n_other = n_narrow if table.zeros_listed or len(table.other_indices) else 0
         self.work = Work(
             sizes=sizes,
             ones=ones,
@@ -292,8 +292,8 @@ class CollapsedChain:
         table, first, before = self.process.table, 0, self.tally[[1, 3]].sum()
         while first < len(keys):
             first = split_merge(
-                table.lists, self.labels, self.work.sizes, keys, self.tables, temperature, table.zeros_listed, first,
-                self.tally,
+                table.lists, self.labels, self.work.sizes, keys, self.tables, temperature, table.zeros_listed, self.wide,
+                first, self.tally,
             )  # fmt: skip
             self._grow_if_full()
         if self.tally[[1, 3]].sum() > before:

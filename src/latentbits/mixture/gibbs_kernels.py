@@ -12,7 +12,7 @@ LT[n] = log(β + γ + n), a row's score for a block is
     base = sum over columns of (LG[z] - LT[n]),
 
 and for the block that it is in, the same with all counts less by the row itself: every index is one smaller, which needs
-no removal (section 3 of the sampler's derivation in the guide).  Where most cells are unknown the lists hold the known
+no removal.  Where most cells are unknown the lists hold the known
 zeros instead, and the score is the sum of LB[c] - LT[n] over ones and of LG[z] - LT[n] over zeros.
 """
 

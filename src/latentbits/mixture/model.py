@@ -93,12 +93,18 @@ class MixtureModel(Model):
 
     def ready(self, params: MixtureParams) -> Ready:
         """Logarithms, once per pass."""
+        plain = self.unpadded(params)
+        base, slope = padded(plain.base, plain.slope)
+        return plain._replace(padded_base=base, padded_slope=slope)
+
+    def unpadded(self, params: MixtureParams) -> Ready:
+        """Logarithms without what only the E-step's kernel needs."""
         probs = np.ascontiguousarray(params.probs.T)
         log_off = np.log1p(-probs)
         slope = np.log(probs) - log_off
         log_weights = np.log(params.weights)
-        base = log_weights + log_off.sum(axis=0)
-        return Ready(base, slope, log_off, log_weights, *padded(base, slope), params.probs)
+        nothing = np.empty(0)
+        return Ready(log_weights + log_off.sum(axis=0), slope, log_off, log_weights, nothing, nothing, params.probs)
 
     def log_joint(self, block: Block, ready: Ready) -> Float:
         """log p(row, class) (n, K)."""

@@ -75,6 +75,12 @@ class PartitionPrior:
         total = old.sum() + new
         return old / total, new / total
 
+    def concentrations(self, sizes: Float, rng: np.random.Generator) -> Float:
+        """Dirichlet parameters of the blocks' weights given the partition, the last that of all other blocks together."""
+        sizes = np.asarray(sizes, np.int64)
+        n, t = int(sizes.sum()), len(sizes)
+        return np.append(np.exp(self.log_old(n)[sizes]), np.exp(self.log_new(t + 1, n + 1)[t]))
+
 
 @dataclass(frozen=True)
 class FinitePrior(PartitionPrior):
@@ -120,15 +126,25 @@ class FiniteMixturesPrior(PartitionPrior):
 
     rate: float
 
-    def log_v(self, blocks: Any, n: int) -> Float:
-        """log V_n(t) for every t in ``blocks``."""
+    def _terms(self, blocks: Any, n: int) -> tuple[Any, Float]:
+        """K = k (t, ...) and the terms of V_n(t), in logs, for every t in ``blocks``."""
         t = np.asarray(blocks)[:, None]
         k = np.maximum(t, 1) + np.arange(int(TERMS + 2 * self.rate))
         log_prior = xlogy(k - 1, self.rate) - self.rate - gammaln(k)
         falling = gammaln(k + 1) - gammaln(k - t + 1)
-        return np.asarray(
-            logsumexp(falling + gammaln(self.alpha * k) - gammaln(self.alpha * k + n) + log_prior, axis=1)
-        )
+        return k, falling + gammaln(self.alpha * k) - gammaln(self.alpha * k + n) + log_prior
+
+    def log_v(self, blocks: Any, n: int) -> Float:
+        """log V_n(t) for every t in ``blocks``."""
+        return np.asarray(logsumexp(self._terms(blocks, n)[1], axis=1))
+
+    def concentrations(self, sizes: Float, rng: np.random.Generator) -> Float:
+        """The number of components is drawn first; those beyond the blocks may be none."""
+        sizes = np.asarray(sizes, np.int64)
+        k, logs = self._terms([len(sizes)], int(sizes.sum()))
+        shares = np.exp(logs[0] - logsumexp(logs[0]))
+        n_components = int(rng.choice(k[0], p=shares / shares.sum()))
+        return np.append(sizes + self.alpha, (n_components - len(sizes)) * self.alpha)
 
     def log_old(self, n: int) -> Float:
         """log(m + g)."""

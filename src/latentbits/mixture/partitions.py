@@ -10,6 +10,8 @@ from ..data.block import Float
 
 # Rows × pairs of partitions that are compared at most.
 MOST_WORK = 3e8
+# Above this many blocks, pairs of blocks are not laid out.
+MOST_BLOCKS = 2000
 # Above this many rows the co-clustering matrix is not made whole.
 MOST_ROWS = 5000
 
@@ -38,8 +40,22 @@ def distances(first: Any, second: Any) -> tuple[Float, Float]:
     first, second = (np.ascontiguousarray(labels, np.int64) for labels in (first, second))
     n_blocks = int(max(first.max(initial=0), second.max(initial=0))) + 1
     binder, information = np.empty((len(first), len(second))), np.empty((len(first), len(second)))
+    if n_blocks > MOST_BLOCKS:  # a table of all pairs of blocks would be too large
+        for a, b in np.ndindex(binder.shape):
+            binder[a, b], information[a, b] = _distance(first[a], second[b])
+        return binder, information
     pair_losses(first, second, n_blocks, binder, information)
     return binder, information
+
+
+def _distance(first: Any, second: Any) -> tuple[float, float]:
+    """The two distances of one pair, from the pairs of blocks that occur."""
+    n = len(first)
+    left, right = np.bincount(first), np.bincount(second)
+    both = np.unique(first * (second.max() + 1) + second, return_counts=True)[1]
+    pairs = [float((counts * (counts - 1) // 2).sum()) for counts in (left, right, both)]
+    logs = [float((counts[counts > 0] * np.log(counts[counts > 0])).sum()) for counts in (left, right, both)]
+    return pairs[0] + pairs[1] - 2 * pairs[2], max((logs[0] + logs[1] - 2 * logs[2]) / n, 0.0)
 
 
 def point_partition(labels: Any, log_joint: Float, kind: str = "binder") -> PointPartition:

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from ..data.block import Block, Float
 from .ensemble import EnsembleModel, Members
 from .gibbs import Draw
 from .hyper import BlockCounts
-from .model import EDGE, MixtureModel, MixtureParams
+from .model import EDGE, MixtureParams
 from .partition_priors import PartitionPrior
 
 # Eq 27 takes shares of ones as they are; kept this far from 0 and 1, or one zero count rules a block out.
@@ -63,6 +62,10 @@ class PosteriorModel(EnsembleModel):
         weights = weights / np.bincount(owner, weights)[owner]
         beta, gamma = params.beta[owner], params.gamma[owner]
         if self.rule == "plugin":
+            # Eq 28 weighs blocks by their sizes; "none of them" keeps its share.
+            rows = np.bincount(owner, params.sizes[keep])[owner]
+            old = np.bincount(owner, np.where(params.sizes[keep] > 0, weights, 0.0))[owner]
+            weights = np.where(params.sizes[keep] > 0, old * params.sizes[keep] / rows, weights)
             seen = np.maximum(ones + zeros, 1)
             share = np.where(ones + zeros > 0, ones / seen, beta / (beta + gamma))
             return Members(weights, np.clip(share, PLUGIN_EDGE, 1 - PLUGIN_EDGE), owner)
@@ -94,9 +97,9 @@ def posterior_params(
         old, new = prior.with_alpha(float(draw.alpha)).weights(counts.sizes)
         sizes += [counts.sizes, [0]]
         weights += [old, [new]]
-        none = np.zeros((1, counts.ones.shape[1]), np.int64)
-        ones += [counts.ones, none]
-        zeros += [counts.zeros, none]
+        none = np.zeros((1, counts.ones.shape[1]), np.int32)
+        ones += [counts.ones.astype(np.int32), none]
+        zeros += [counts.zeros.astype(np.int32), none]
         owner.append(np.full(len(counts.sizes) + 1, s, np.int64))
     counts, beta, gamma = point
     means = (beta + counts.ones) / (beta + gamma + counts.ones + counts.zeros)
@@ -107,8 +110,8 @@ def posterior_params(
         gamma,
         np.concatenate(weights).astype(np.float64),
         np.concatenate(sizes).astype(np.int64),
-        np.concatenate(ones).astype(np.int32),
-        np.concatenate(zeros).astype(np.int32),
+        np.concatenate(ones),
+        np.concatenate(zeros),
         np.concatenate(owner),
         np.array([float(draw.alpha) for draw in draws]),
         np.array([draw.beta for draw in draws]),
@@ -116,23 +119,16 @@ def posterior_params(
     )
 
 
-def log_likelihood_draws(
-    block: Block, params: PosteriorParams, prior_weights: list[Float], rng: np.random.Generator
-) -> Float:
-    """log p(row | weights, probabilities) (S, n), with weights and probabilities drawn given every kept partition.
+def drawn_mixture(
+    counts: BlockCounts, prior: PartitionPrior, beta: Float, gamma: Float, rng: np.random.Generator
+) -> MixtureParams:
+    """Weights and probabilities drawn given a partition; those of "none of them", the last, are integrated out.
 
-    ``prior_weights[s]`` are the Dirichlet parameters of the weights of draw s, the last that of "none of them", whose
-    probabilities are integrated out.  The rows' own labels are summed over: leaving out a row means leaving out its label.
+    For criteria: log p(row | weights, probabilities) sums over the row's own label, as leaving a row out leaves its
+    label out.
     """
-    out = np.empty((len(prior_weights), block.n_rows))
-    for s, concentration in enumerate(prior_weights):
-        mine = params.owner == s
-        beta, gamma = params.beta[s], params.gamma[s]
-        probs = rng.beta(beta + params.ones[mine], gamma + params.zeros[mine])
-        probs[-1] = np.broadcast_to(beta / (beta + gamma), probs.shape[1:])
-        gammas = rng.standard_gamma(np.maximum(concentration, 1e-300))
-        weights = np.maximum(gammas / gammas.sum(), 1e-300)
-        mixture = MixtureModel(len(weights), np.empty(0))
-        mixed = MixtureParams(weights, np.clip(probs, EDGE**2, 1 - EDGE))
-        out[s] = logsumexp(mixture.log_joint(block, mixture.ready(mixed)), axis=1)
-    return out
+    probs = rng.beta(beta + counts.ones, gamma + counts.zeros)
+    fresh = np.broadcast_to(beta / (beta + gamma), (1, probs.shape[1]))
+    gammas = rng.standard_gamma(np.maximum(prior.concentrations(counts.sizes, rng), TINY))
+    weights = np.maximum(gammas / gammas.sum(), TINY)
+    return MixtureParams(weights, np.clip(np.concatenate((probs, fresh)), EDGE**2, 1 - EDGE))

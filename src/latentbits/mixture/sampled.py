@@ -19,10 +19,12 @@ from .gibbs_starts import KINDS
 from .hyper import BlockCounts, Learning, PriorNumbers
 from .memberships import Memberships
 from .model import MixtureParams
-from .partition_priors import PartitionPrior
+from .partition_priors import FiniteMixturesPrior, FinitePrior, PartitionPrior, PitmanYorPrior
 from .partitions import PointPartition, disagreement, point_partition
 from .posterior import PosteriorModel, PosteriorParams, posterior_params
 
+# Blocks × features that all answering draws together may have.
+MOST_CELLS = 2e7
 # Rows whose co-clustering is compared between chains.
 COMPARED = 300
 
@@ -44,9 +46,15 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
     """What the two estimators share."""
 
     record_types: ClassVar = {
-        kind.__name__: kind for kind in (PosteriorParams, MixtureParams, BlockCounts, Draws, PointPartition, Totals)
+        kind.__name__: kind
+        for kind in (
+            *(PosteriorParams, MixtureParams, BlockCounts, Draws, PointPartition, Totals),
+            *(PartitionPrior, FinitePrior, PitmanYorPrior, FiniteMixturesPrior),
+        )
     }
     criterion = "cells"
+    score_kind = "estimate"  # the mean over draws
+    has_criteria = False
     draws_: Draws
 
     def _prior(self) -> PartitionPrior:
@@ -61,6 +69,8 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
         self._whole("split_merge", 0)
         self._whole("hyper_every", 1)
         self._whole("answer_draws", 1)
+        if self.start_blocks is not None:
+            self._whole("start_blocks", 1)
         for name, allowed in (
             ("sampler", ("collapsed", "blocked")),
             ("learn_cells", (None, "shared", "feature")),
@@ -146,7 +156,7 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
 
     def _process(self, sweep: Any, sums: Totals, seed: int) -> Any:
         prior, n_rows = self._prior(), sums.n_rows
-        blocks = min(50, max(2, n_rows // 20)) if self.start_blocks is None else int(self.start_blocks)
+        blocks = min(50, max(2, n_rows // 20)) if self.start_blocks is None else min(int(self.start_blocks), n_rows)
         common = dict(
             prior=prior,
             numbers=self._numbers(len(sums.ones)),
@@ -162,7 +172,7 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
         return CollapsedGibbs(table=row_lists(sweep, sums), split_merge=int(self.split_merge), **common)
 
     def _take_chains(self, process: Any, chains: list[Chain], sums: Totals, sweep: Any) -> None:
-        draws = kept_draws(chains, process)
+        chains, draws = kept_draws(chains, process)
         traces = self._traces(chains, draws)
         self.trace_ = _stacked_traces(chains)
         self.draws_ = Draws(  # type: ignore[call-arg]
@@ -176,7 +186,10 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
             np.array([draw.labels for draw in flat]), self.draws_.log_joint.ravel(), self.point
         )
         standing = flat[self.point_partition_.draw]
-        per_chain = -(-int(self.answer_draws) // len(draws))
+        self.prior_ = process.prior
+        # Each answering draw costs its blocks × features in memory.
+        cells = max(1.0, float(self.draws_.n_blocks.mean()) + 1) * self.n_features_in_
+        per_chain = max(1, -(-min(int(self.answer_draws), int(MOST_CELLS / cells)) // len(draws)))
         answering = [chain[s] for chain in draws for s in spaced(len(chain), per_chain)]
         counts = process.counts(self.point_partition_.labels)
         self._params = posterior_params(
@@ -191,7 +204,7 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
         """Traces (C, S, Q) at the kept draws."""
         plan, n = self._plan(), len(draws[0])
         places = plan.n_warmup - 1 + plan.thin * np.arange(1, n + 1)
-        return np.array([chain.trace[np.minimum(places, chain.done - 1)] for chain in chains])
+        return np.array([chain.trace[places] if chain.draws else chain.trace[[-1]] for chain in chains])
 
     def _judge(self) -> None:
         """Diagnostics, and warnings about what to doubt."""
@@ -219,7 +232,7 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
     def _warn_of_blocks(self) -> None:
         """Say so if the number of blocks is at its limit, or one throughout."""
         n_blocks, n_rows = self.draws_.n_blocks, self.draws_.labels.shape[2]
-        most = self._prior().most_blocks(n_rows)
+        most = self.prior_.most_blocks(n_rows)
         if most < n_rows and np.mean(n_blocks == most) > 0.5 and most > 1:
             warnings.warn(
                 f"{self._name}: all {most} components are in use in most draws. Raise n_components, or use "
@@ -238,6 +251,8 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
     @property
     def _model(self) -> PosteriorModel:
         """The answers, by the present options."""
+        self._one_of("average", ("mean", "joint"))
+        self._one_of("rule", ("mean", "plugin"))
         return PosteriorModel(len(self._params.point.weights), self.average, self.rule, bool(self.include_new))
 
 

@@ -36,14 +36,52 @@ def join(lists, i, side, sizes, ones, others):
 
 
 @njit(cache=True, nogil=True)
-def side_score(lists, tables, zeros_listed, i, side, sizes, ones, others):
-    """log p(row i | the rows of a side), worked out from its counts."""
-    size, score = sizes[side], 0.0
-    if not zeros_listed:
-        for d in range(ones.shape[0]):
-            t = tables.which[d]
-            seen = size - others[d, side]
-            score += zero_at(tables, t, seen - ones[d, side]) - seen_at(tables, t, seen)
+def join_counted(lists, i, side, sizes, ones, others, by_zeros, by_unknown):
+    """:func:`join` for wide tables, with histograms (2, N + 1) of the sides' columns by c + u and by u."""
+    sizes[side] += 1
+    for p in range(lists.indptr[i], lists.indptr[i + 1]):
+        d = lists.indices[p]
+        at = ones[d, side] + others[d, side]
+        by_zeros[side, at] -= 1
+        by_zeros[side, at + 1] += 1
+        ones[d, side] += 1
+    for p in range(lists.other_indptr[i], lists.other_indptr[i + 1]):
+        d = lists.other_indices[p]
+        at = ones[d, side] + others[d, side]
+        by_zeros[side, at] -= 1
+        by_zeros[side, at + 1] += 1
+        by_unknown[side, others[d, side]] -= 1
+        by_unknown[side, others[d, side] + 1] += 1
+        others[d, side] += 1
+
+
+@njit(cache=True, nogil=True)
+def side_base(tables, side, sizes, ones, others):
+    """Sum over all columns of log(γ + zeros) - log(β + γ + known cells) of a side."""
+    base = 0.0
+    for d in range(ones.shape[0]):
+        t = tables.which[d]
+        seen = sizes[side] - others[d, side]
+        base += zero_at(tables, t, seen - ones[d, side]) - seen_at(tables, t, seen)
+    return base
+
+
+@njit(cache=True, nogil=True)
+def side_base_counted(tables, side, sizes, by_zeros, by_unknown):
+    """The same from the histograms, for one pair β, γ."""
+    base, size = 0.0, sizes[side]
+    for m in range(size + 1):
+        if by_zeros[side, m] > 0:
+            base += by_zeros[side, m] * zero_at(tables, 0, size - m)
+        if by_unknown[side, m] > 0:
+            base -= by_unknown[side, m] * seen_at(tables, 0, size - m)
+    return base
+
+
+@njit(cache=True, nogil=True)
+def side_score(lists, tables, zeros_listed, i, side, sizes, ones, others, base):
+    """log p(row i | the rows of a side), from its counts and their ``base`` (0 where zeros are listed)."""
+    size, score = sizes[side], base
     for p in range(lists.indptr[i], lists.indptr[i + 1]):
         d = lists.indices[p]
         t, one = tables.which[d], np.int64(ones[d, side])
@@ -58,14 +96,18 @@ def side_score(lists, tables, zeros_listed, i, side, sizes, ones, others):
 
 
 @njit(cache=True, nogil=True)
-def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, first, tally):
+def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, wide, first, tally):
     """Propose to split or to merge blocks, once per key from ``keys[first:]``; returns where it stopped.
 
-    Sequentially allocated proposals (Dahl 2005).  Changes ``labels`` and ``sizes`` (S,); ``tally`` counts splits proposed,
+    Sequentially allocated proposals (Dahl 2005); with ``wide`` (one pair β, γ) a row costs its marks and the size of
+    the block, not all columns.  Changes ``labels`` and ``sizes`` (S,); ``tally`` counts splits proposed,
     accepted, merges proposed, accepted.
     """
     n_rows, n_slots, n_columns = labels.shape[0], sizes.shape[0], tables.which.shape[0]
     members, sides = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
+    by_zeros = np.zeros((2, n_rows + 1 if wide else 0), np.int64)
+    by_unknown = np.zeros((2, n_rows + 1 if wide else 0), np.int64)
+    bases = np.zeros(2)
     for at in range(first, keys.shape[0]):
         key = keys[at]
         i = int(uniform_at(key, n_rows) * n_rows)
@@ -84,24 +126,36 @@ def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, f
         count = members_of(labels, a, b, i, j, key, members)
         part_sizes = np.zeros(2, np.int64)
         ones, others = np.zeros((n_columns, 2), np.int32), np.zeros((n_columns, 2), np.int32)
-        join(lists, i, 0, part_sizes, ones, others)
-        join(lists, j, 1, part_sizes, ones, others)
+        if wide:
+            by_zeros[:], by_unknown[:] = 0, 0
+            by_zeros[:, 0], by_unknown[:, 0] = n_columns, n_columns
+            join_counted(lists, i, 0, part_sizes, ones, others, by_zeros, by_unknown)
+            join_counted(lists, j, 1, part_sizes, ones, others, by_zeros, by_unknown)
+        else:
+            join(lists, i, 0, part_sizes, ones, others)
+            join(lists, j, 1, part_sizes, ones, others)
         log_q = 0.0
         for m in range(count):
             n = members[m]
-            left = tables.log_old[part_sizes[0]] + temperature * side_score(
-                lists, tables, zeros_listed, n, 0, part_sizes, ones, others
-            )
-            right = tables.log_old[part_sizes[1]] + temperature * side_score(
-                lists, tables, zeros_listed, n, 1, part_sizes, ones, others
-            )
+            for side in range(2):
+                if wide:
+                    bases[side] = side_base_counted(tables, side, part_sizes, by_zeros, by_unknown)
+                elif not zeros_listed:
+                    bases[side] = side_base(tables, side, part_sizes, ones, others)
+            left = side_score(lists, tables, zeros_listed, n, 0, part_sizes, ones, others, bases[0])
+            right = side_score(lists, tables, zeros_listed, n, 1, part_sizes, ones, others, bases[1])
+            left = tables.log_old[part_sizes[0]] + temperature * left
+            right = tables.log_old[part_sizes[1]] + temperature * right
             total = max(left, right) + math.log1p(math.exp(-abs(left - right)))
             if splits:
                 sides[m] = 0 if uniform_at(key, n_rows + 4 + m) < math.exp(left - total) else 1
             else:
                 sides[m] = 0 if labels[n] == a else 1
             log_q += (left if sides[m] == 0 else right) - total
-            join(lists, n, sides[m], part_sizes, ones, others)
+            if wide:
+                join_counted(lists, n, sides[m], part_sizes, ones, others, by_zeros, by_unknown)
+            else:
+                join(lists, n, sides[m], part_sizes, ones, others)
         # 2. How much more probable two blocks are than one.
         whole_sizes = np.array([part_sizes[0] + part_sizes[1]])
         whole_ones, whole_others = np.empty((n_columns, 1), np.int32), np.empty((n_columns, 1), np.int32)

@@ -129,11 +129,28 @@ class VariationalModel(MixtureModel):
         return value + float(_beta_divergence(on, off, self.beta, self.gamma).sum())
 
     def m_step(self, params: Any, stats: MixtureStats, again: Again | None) -> Any:
-        """New sums; sticks are put in the order of their mass, which the bound gains from."""
+        """New sums; sticks are put into the order that the bound is highest in."""
         seen = stats.mass[:, None] - (0.0 if stats.unseen is None else stats.unseen.T)
         on = np.ascontiguousarray(stats.on.T)
         new = VariationalParams(stats.mass, on, np.maximum(seen - on, 0.0))
-        return self.arrange(new) if self.weights == "sticks" and self.reorder else new
+        return _ordered(new, self._best_order(new.mass)) if self.weights == "sticks" and self.reorder else new
+
+    def _best_order(self, mass: Float) -> Any:
+        """Sticks by decreasing mass, but for the last one, which has no stick of its own: the best of all is taken there.
+
+        Two neighbours that both have sticks are better off with the larger one first (Kurihara, Welling & Teh 2007).
+         The last component gets what is left; for α > 1 it pays to put a large one there.
+        """
+        order = np.argsort(-mass, kind="stable")
+        if self.n_components == 1:
+            return order
+        candidates = [np.append(np.delete(order, j), order[j]) for j in range(len(order))]
+        return max(candidates, key=lambda candidate: self._stick_bound(mass[candidate]))
+
+    def _stick_bound(self, mass: Float) -> float:
+        """What the bound has from the sticks, at their best: Σ log B(1 + N_k, α + N_>k)."""
+        first, second = self._sticks(mass)
+        return float((gammaln(first) + gammaln(second) - gammaln(first + second)).sum())
 
     def rescue(self, params: Any, stats: MixtureStats, again: Again) -> Any:
         """Nothing: an empty component is what a Bayesian mixture with too many of them is meant to end with."""
@@ -146,9 +163,8 @@ class VariationalModel(MixtureModel):
         return MixtureStats(params.mass / weight, params.on.T / weight, np.maximum(unseen, 0.0).T / weight, 0.0)
 
     def arrange(self, params: Any) -> Any:
-        """Components by decreasing mass."""
-        order = np.argsort(-params.mass, kind="stable")
-        return VariationalParams(params.mass[order], params.on[order], params.off[order])
+        """Components by decreasing mass; sticks have an order of their own."""
+        return params if self.weights == "sticks" else _ordered(params, np.argsort(-params.mass, kind="stable"))
 
     def kept(self, params: Any) -> Float | None:
         """Posterior means of every start, if they are to be averaged."""
@@ -167,6 +183,11 @@ class VariationalModel(MixtureModel):
         return self.n_components - 1 + params.on.size
 
 
+def _ordered(params: VariationalParams, order: Any) -> VariationalParams:
+    """Components in the given order."""
+    return VariationalParams(params.mass[order], params.on[order], params.off[order])
+
+
 def _beta_divergence(a: Any, b: Any, prior_a: float, prior_b: float) -> Any:
     """KL(Beta(a, b) | Beta(prior_a, prior_b))."""
     total = psi(a + b)
@@ -183,7 +204,7 @@ def _dirichlet_divergence(parameters: Float, prior: Float) -> float:
     return float(value + ((parameters - prior) * expected).sum())
 
 
-class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator):
+class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator):  # type: ignore[override]
     """Bayesian mixture of Bernoulli products by variational inference: a fast bound instead of chains.
 
     It fits like EM (blocks, Dask, streams), uses only as many components as it needs, and gives a lower bound on log
@@ -218,7 +239,7 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator):
     Attributes
     ----------
     weights_, components_
-        Posterior means of class weights, decreasing, and of P(cell = 1 | class).
+        Posterior means of class weights (decreasing; sticks have an order of their own) and of P(cell = 1 | class).
     objective_ : float
         Lower bound on log p(table).
     expected_rows_ : (n_components,) array

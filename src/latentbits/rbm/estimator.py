@@ -19,7 +19,8 @@ from .training import Contrastive
 
 def _small(estimator: Any) -> bool:
     """Whether likelihoods can be had: all hidden states are summed over."""
-    return int(estimator.n_components) <= MOST_EXACT
+    fitted = getattr(estimator, "_params", None)
+    return int(estimator.n_components if fitted is None else fitted.weights.shape[1]) <= MOST_EXACT
 
 
 class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
@@ -137,11 +138,22 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
                 f"{self._name}: n_steps must be a pair of whole numbers (first epoch, last epoch), 1 or more; got "
                 f"{self.n_steps!r:.60}."
             )
+        if self.fill_in == "exact" and int(self.n_components) > MOST_EXACT:
+            raise InputError(self._too_many(int(self.n_components)))
+
+    def _too_many(self, n_hidden: int) -> str:
+        """Why unknown cells cannot be filled exactly."""
+        return (
+            f"{self._name}: fill_in='exact' sums over all states of up to {MOST_EXACT} hidden units; there are {n_hidden}. "
+            "Use 'gibbs'."
+        )
+
+    def _check_filling(self) -> None:
+        """Refuse ways to fill cells that the fitted machine does not have; they may be set after the fit."""
+        self._whole("n_sweeps", 5)
+        self._one_of("fill_in", FILLS)
         if self.fill_in == "exact" and not _small(self):
-            raise InputError(
-                f"{self._name}: fill_in='exact' sums over all states of up to {MOST_EXACT} hidden units; there are "
-                f"{self.n_components}. Use 'gibbs'."
-            )
+            raise InputError(self._too_many(self._params.weights.shape[1]))
 
     def _plan(self) -> Plan:
         return Plan(int(self.n_epochs))
@@ -173,6 +185,7 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
     @property
     def _model(self) -> BoltzmannModel:
         """The answers, by the present options."""
+        self._check_filling()
         return BoltzmannModel(self._params.weights.shape[1], self.fill_in, int(self.n_sweeps))
 
     def free_energy(self, X: Any) -> Any:

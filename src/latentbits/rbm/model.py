@@ -62,7 +62,7 @@ class Causes(NamedTuple):
 
     share: Float  # (m, H) part that hidden units have in what speaks for the cell's value
     evidence: Float  # (m, H) what they add to its log odds
-    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
+    probability: Float  # (m,) P(cell = 1 | the other cells of the row), given averaged hidden units if some are unknown
     missing: None
     leak: Float  # (m,) part of the bias
 
@@ -247,6 +247,9 @@ class BoltzmannModel:
         safe = np.where(total > 0, total, 1.0)
         leak = np.where(total > 0, bias / safe, 1.0)
         probability = np.clip(expit(logit), 1e-15, 1 - 1e-15)
+        unknown = codes == UNKNOWN  # these are filled as everywhere else
+        if unknown.any():
+            probability[unknown] = self.fill_at(block, ready, rows[unknown], columns[unknown])
         return Causes(speaks / safe[:, None], sign[:, None] * gains, probability, None, leak)
 
     def draw(self, params: BoltzmannParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:

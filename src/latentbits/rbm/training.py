@@ -113,7 +113,7 @@ class Training:
         cells = np.zeros((len(rows), lists.n_columns))
         for row, i in enumerate(rows):
             cells[row, lists.indices[lists.indptr[i] : lists.indptr[i + 1]]] = 1.0
-        counts = np.diff(lists.unknown_indptr)[rows]
+        counts = lists.unknown_indptr[rows + 1] - lists.unknown_indptr[rows]
         place = np.repeat(lists.unknown_indptr[rows], counts) + _within(counts)
         where = (np.repeat(np.arange(len(rows)), counts), lists.unknown_indices[place])
         cells[where] = self.filled[place]

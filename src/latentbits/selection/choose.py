@@ -105,6 +105,11 @@ def select(
     >>> latentbits.select(latentbits.BernoulliMixture(random_state=0), X, range(1, 6)).best_
     3
     """
+    if "n_components" not in estimator.get_params(deep=False):
+        raise InputError(
+            f"select: {type(estimator).__name__} has no number of components to choose; it finds the number itself "
+            "(fit it, and look at its summary)."
+        )
     if isinstance(n_components, int):
         raise InputError("select: n_components must be several numbers to try, e.g. range(1, 9); got one.")
     numbers = sorted({int(k) for k in n_components})
