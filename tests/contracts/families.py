@@ -118,7 +118,7 @@ FAMILIES = [
     ),
     Family(
         "DPBernoulliMixture, blocked",
-        chains(sampler="blocked", learn_cells="shared", n_warmup=2)(DPBernoulliMixture),
+        chains(sampler="blocked", learn_cells="shared", n_warmup=2, answer_draws=4)(DPBernoulliMixture),
         seeded_at_rows=True,
     ),
     Family("RestrictedBoltzmann", epochs(), seeded_at_rows=True),

@@ -41,8 +41,8 @@ pytestmark = pytest.mark.filterwarnings(
         NoisyOrComponentAnalysis(binarize=0.5, inference="exact", n_init=1, random_state=0),
         # A check asks for two columns of predict_proba, so these end with two classes on its tables.
         VariationalBernoulliMixture(2, binarize=0.5, weights="sticks", average_restarts=True, n_init=2, random_state=0),
-        BayesianBernoulliMixture(2, binarize=0.0, n_chains=2, n_warmup=5, n_draws=5, random_state=0),
-        DPBernoulliMixture(binarize=0.5, n_chains=2, n_warmup=5, n_draws=5, learn_alpha=True, random_state=0),
+        BayesianBernoulliMixture(2, alpha=5.0, binarize=0.0, n_chains=2, n_warmup=5, n_draws=5, random_state=0),
+        DPBernoulliMixture(0.3, binarize=0.5, n_chains=2, n_warmup=5, n_draws=5, learn_alpha=True, random_state=4),
         RestrictedBoltzmann(3, binarize=0.5, n_epochs=5, n_sweeps=20, random_state=0),
         LogisticPCA(binarize=0.0, ridge=0.1, n_init=2, max_iter=200, random_state=0),
         LogisticPCA(binarize=0.5, ridge=1.0, solver="mm", n_init=1, max_iter=200, random_state=0),

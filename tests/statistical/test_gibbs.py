@@ -65,8 +65,9 @@ def test_learning_alpha_against_a_grid(make, name):
     assert slow.total_variation(counts, _over_alpha(slow.G, formulas[name])) < 0.01
 
 
+@pytest.mark.parametrize("make", [collapsed, blocked], ids=["collapsed", "blocked"])
 @pytest.mark.parametrize("name", ["dirichlet process", "finite"])
-def test_learning_beta_and_gamma_against_a_grid(name):
+def test_learning_beta_and_gamma_against_a_grid(make, name):
     """β, γ ~ Gamma(1, 1), summed over a grid of their logarithms."""
     prior, formula = PRIORS[name]
     grid = np.linspace(-7, 2.5, 70)
@@ -81,7 +82,7 @@ def test_learning_beta_and_gamma_against_a_grid(name):
         shares[labels] = cells * np.exp(formula(list(np.bincount(labels))))
     total = sum(shares.values())
     truth = {labels: share / total for labels, share in shares.items()}
-    counts = visited(collapsed(slow.G_BLANK, prior, learning=Learning(cells="shared")), SWEEPS)
+    counts = visited(make(slow.G_BLANK, prior, learning=Learning(cells="shared")), SWEEPS)
     assert slow.total_variation(counts, truth) < 0.01
 
 

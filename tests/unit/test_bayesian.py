@@ -162,12 +162,12 @@ def test_weights_of_finite_mixtures_given_a_partition():
     """With K components there may be no other block at all: the weight of "none of them" is 0 in many draws."""
     prior, sizes, rng = FiniteMixturesPrior(1.0, 0.5), np.array([20, 10]), np.random.default_rng(0)
     rest = []
-    for _ in range(20_000):
+    for _ in range(5000):
         found = prior.concentrations(sizes, rng)
         gammas = rng.standard_gamma(np.maximum(found, 1e-300))
         rest.append(gammas[-1] / gammas.sum())
     old, new = prior.weights(sizes)
-    np.testing.assert_allclose(np.mean(rest), new, rtol=0.06)  # the same mean as the predictive rule
+    np.testing.assert_allclose(np.mean(rest), new, rtol=0.15)  # the same mean as the predictive rule
     assert np.mean(np.array(rest) < 1e-12) > 0.8 and len(old) == 2
 
 

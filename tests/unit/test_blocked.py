@@ -37,21 +37,19 @@ def test_any_number_of_chunks(prior):
     assert traces[0] == traces[1] == traces[2]
 
 
-@pytest.mark.parametrize("blank", [False, True])
 @pytest.mark.parametrize("name", ["dirichlet process", "finite", "pitman-yor"])
-def test_short_runs_come_near_the_posterior(name, blank):
+def test_short_runs_come_near_the_posterior(name):
     prior, formula = PRIORS[name]
-    X = slow.G_BLANK if blank else slow.G
-    truth = slow.posterior(X, lambda sizes: formula(list(sizes)), 0.5, 0.7)[1]
-    assert slow.total_variation(visited(blocked(X, prior), 4000), truth) < 0.08
+    truth = slow.posterior(slow.G_BLANK, lambda sizes: formula(list(sizes)), 0.5, 0.7)[1]
+    assert slow.total_variation(visited(blocked(slow.G_BLANK, prior), 3000), truth) < 0.09
 
 
 def test_rows_and_atoms_have_numbers_of_their_own():
     """With shared random numbers two rows and one column are together in 0.383 of the sweeps instead of 0.349."""
     X = np.array([[1.0], [0.0]])
     truth = slow.posterior(X, lambda s: slow.log_prior_dp(s, 0.7), 0.3, 0.3)[1]
-    counts = visited(blocked(X, PartitionPrior(0.7), 0.3, 0.3), 8000)
-    assert abs(counts[0, 0] / 8000 - truth[0, 0]) < 0.02
+    counts = visited(blocked(X, PartitionPrior(0.7), 0.3, 0.3), 6000)
+    assert abs(counts[0, 0] / 6000 - truth[0, 0]) < 0.022
     process = blocked(X, PartitionPrior(0.7), 0.3, 0.3)
     atoms = stream(process.seed, "atoms", 0, 5).random(4)
     rows = row_uniforms(process.seed, "sweep", 0, 2, 2, 0, 5).ravel()

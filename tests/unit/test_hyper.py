@@ -41,7 +41,9 @@ def _grid_mean(log_density, grid):
         (PartitionPrior(1.0), slow.log_prior_dp),
         (FinitePrior(1.0, 5), lambda s, a: slow.log_prior_finite(s, a, 5)),
         (PitmanYorPrior(1.0, 0.4), lambda s, a: slow.log_prior_pitman_yor(s, a, 0.4)),
-        (FiniteMixturesPrior(1.0, 2.0), lambda s, a: slow.log_prior_mfm(s, a, 2.0, 300)),
+        pytest.param(
+            FiniteMixturesPrior(1.0, 2.0), lambda s, a: slow.log_prior_mfm(s, a, 2.0, 300), marks=pytest.mark.slow
+        ),
     ],
     ids=["process", "finite", "pitman-yor", "finite mixtures"],
 )

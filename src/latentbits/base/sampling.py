@@ -135,7 +135,7 @@ def spaced(n_draws: int, n_wanted: int) -> Any:
     Examples
     --------
     >>> spaced(10, 3).tolist(), spaced(10, 1).tolist(), spaced(2, 5).tolist()
-    ([3, 6, 9], [9], [0, 1])
+    ([2, 5, 9], [9], [0, 1])
     """
     n = min(n_wanted, n_draws)
     return (np.arange(1, n + 1) * n_draws) // n - 1
