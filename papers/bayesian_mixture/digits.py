@@ -59,7 +59,7 @@ def sampled(k: int | None, seed: int, n_chains: int = 30, n_sweeps: int = 100, *
 
 def machine(k: int, seed: int, **options: Any) -> RestrictedBoltzmann:
     """The report's machine; the learning rate is ours."""
-    return RestrictedBoltzmann(k, random_state=seed, **options)
+    return RestrictedBoltzmann(k, batch_size=100, random_state=seed, **options)
 
 
 def auc(model: Any, rows: np.ndarray) -> float:

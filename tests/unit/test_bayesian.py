@@ -14,7 +14,14 @@ import latentbits
 from latentbits import BayesianBernoulliMixture, DPBernoulliMixture
 from latentbits.data.source import open_source
 from latentbits.datasets import make_mixture
-from latentbits.errors import BlocksWarning, CellError, InputError, LatentBitsWarning, UnmixedChainsWarning
+from latentbits.errors import (
+    BlocksWarning,
+    CellError,
+    InputError,
+    LatentBitsWarning,
+    NotConvergedWarning,
+    UnmixedChainsWarning,
+)
 from latentbits.mixture.evidence import log_joints
 from latentbits.mixture.gibbs import Draw
 from latentbits.mixture.partition_priors import FiniteMixturesPrior, FinitePrior, PartitionPrior
@@ -203,9 +210,16 @@ def test_what_a_fit_tells():
     assert fit.elpd < model.score_samples(X).sum()
     cells, member = model.sample(500, random_state=0, return_causes=True)
     assert np.abs(cells.mean(axis=0) - X.mean(axis=0)).max() < 0.15 and set(member) <= set(range(40))
-    evidence = DPBernoulliMixture(**SHORT).log_evidence(X[:30], n_runs=5, n_steps=300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        evidence = DPBernoulliMixture(**SHORT).log_evidence(X[:30], n_runs=5, n_steps=300)
     sequential = DPBernoulliMixture(**SHORT).log_evidence(X[:30], method="sequential", n_runs=200)
     assert abs(evidence.value - sequential.value) < 6
+    assert len(repr(fit)) < 150 and len(repr(evidence)) < 100 and "pairs of rows" in repr(model.point_partition_)
+    with pytest.warns(NotConvergedWarning, match="has nearly all the weight.*Raise n_steps"):
+        hasty = DPBernoulliMixture(**SHORT).log_evidence(X, n_runs=4, n_steps=2)
+    assert hasty.standard_error == np.inf
+    assert (DPBernoulliMixture(**SHORT).fit_predict(X) == quiet_fit(DPBernoulliMixture(**SHORT), X).labels_).all()
 
 
 def test_words_about_mixing():
@@ -216,7 +230,9 @@ def test_words_about_mixing():
     model = DPBernoulliMixture(
         50.0, n_chains=3, n_warmup=20, n_draws=20, thin=1, split_merge=0, init="mixed", random_state=0
     )
-    with pytest.warns(UnmixedChainsWarning, match="ensemble of good solutions.*split_merge=20.*more n_chains"):
+    with pytest.warns(
+        UnmixedChainsWarning, match="ensemble of good solutions.*split_merge=20, more n_warmup;.*more n_chains"
+    ):
         model.fit(hard)
     assert not model.converged_
     text = model.summary()
@@ -268,6 +284,7 @@ def test_words_about_blocks():
         ("rule", "map", "rule must be one of"),
         ("answer_draws", 0, "answer_draws must be"),
         ("start_blocks", 0, "start_blocks must be"),
+        ("learn_alpha", "no", "learn_alpha must be True or False"),
     ],
 )
 def test_bad_options(cls, option, value, words):
@@ -299,6 +316,10 @@ def test_other_bad_options():
     for ask, words in (
         (lambda: fitted.credible_intervals(95), "between 0 and 1"),
         (lambda: fitted.coclustering(chain=9), "from 0 to 1"),
+        (lambda: fitted.coclustering(rows=["a"]), "must be row numbers"),
+        (lambda: fitted.coclustering(rows=[40]), "from 0 to 39"),
+        (lambda: fitted.loo(X[::-1]), "or its rows are in another order"),
+        (lambda: DPBernoulliMixture(learn_alpha=True).log_evidence(X), "fixed alpha, beta and gamma"),
         (lambda: fitted.log_evidence(X, n_runs=0), "n_runs must be"),
         (lambda: fitted.log_evidence(X, n_steps=0), "n_steps must be"),
         (lambda: fitted.loo(X[:10]), "Pass the table that was fitted"),

@@ -234,7 +234,7 @@ def test_fit_samplers(capsys, caplog, tmp_path, monkeypatch):
     rows = rows_of(run(capsys, "impute", "dp.latentbits", VOTES, "--label", "party", "--how", "mode")[0])
     assert len(rows) == 435 and set(rows[0]["crime"]) <= set("01.")
     _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "dp", "-k", 3, code=2)
-    assert "DPBernoulliMixture has no option 'n_components'" in err
+    assert "so -k is not for --model dp; it finds the number of components itself" in err
     _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "bayesian", "--set", "n_chains=3", code=2)
     assert "use --chains for it" in err
     _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "bayesian", "--starts", 3, code=2)

@@ -12,7 +12,7 @@ from latentbits import RestrictedBoltzmann
 from latentbits.data.block import Lists
 from latentbits.data.source import open_source
 from latentbits.datasets import make_mixture
-from latentbits.errors import InputError
+from latentbits.errors import InputError, NotConvergedWarning
 from latentbits.rbm.model import BoltzmannModel, BoltzmannParams
 from latentbits.rbm.training import Contrastive, TrainState
 
@@ -160,6 +160,13 @@ def test_fits():
     assert "4 hidden units" in machine.summary()
     cells, units = machine.sample(300, random_state=0, return_causes=True)
     assert np.abs(cells.mean(axis=0) - marginals).max() < 0.2 and units.shape == (300, 4)
+
+
+def test_steps_that_are_too_long_are_told_of():
+    X = make_mixture(60, 6, 2, random_state=0).data
+    with pytest.warns(NotConvergedWarning, match="Lower learning_rate"):
+        machine = RestrictedBoltzmann(4, learning_rate=50.0, random_state=0).fit(X)
+    assert not machine.converged_
 
 
 def test_large_machines_have_no_likelihood():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from latentbits import BernoulliMixture
 from latentbits.data.holdout import HiddenSource
 from latentbits.data.source import open_source
 from latentbits.datasets import make_mixture
-from latentbits.errors import InputError
+from latentbits.errors import InputError, LatentBitsWarning
 from latentbits.selection import ChowLiuTree, IndependentColumns
 from latentbits.selection.choose import hidden_losses
 
@@ -111,3 +112,15 @@ def test_metrics():
     with pytest.raises(InputError):
         latentbits.metrics.clustering_accuracy([0, 1], [0])
     assert latentbits.metrics.cell_log_loss([1], [0.0]) == pytest.approx(-np.log(1e-6))
+
+
+def test_samplers_are_chosen_by_hidden_cells():
+    X = make_mixture(120, 10, 2, spread=3.0, random_state=0).data
+    short = latentbits.BayesianBernoulliMixture(n_chains=1, n_warmup=10, n_draws=5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        chosen = latentbits.select(short, X, [1, 3])
+    assert chosen.criterion == "cells" and chosen.best_ == 3
+    for criterion, words in (("bic", "has no BIC"), ("rows", "has no row weights")):
+        with pytest.raises(InputError, match=words):
+            latentbits.select(short, X, [1, 3], criterion=criterion)

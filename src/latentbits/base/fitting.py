@@ -33,7 +33,7 @@ from ..errors import (
 )
 from .callbacks import SklearnCallbacks, callback_management_context
 from .common import digest_of, seed_of
-from .passes import StartRows, TableSums
+from .passes import StartRows, TableSums, fingerprint
 
 # Attributes that tell of a fit as a whole; they go when more rows are taken in.
 TOLD_OF_A_FIT = ("objective_", "restarts_", "n_reached_", "conditional_log_likelihood_", "stability_", "bic_bound_")
@@ -116,6 +116,12 @@ class Fitting(BaseEstimator):
         good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
         if not good or not np.isfinite(value) or value <= 0:
             raise InputError(f"{self._name}: {name} must be a number above 0; got {value!r:.60}.")
+
+    def _flag(self, name: str) -> None:
+        """Refuse an option that is neither true nor false."""
+        value = getattr(self, name)
+        if not isinstance(value, (bool, np.bool_)):
+            raise InputError(f"{self._name}: {name} must be True or False; got {value!r:.60}.")
 
     def _one_of(self, name: str, allowed: tuple[Any, ...]) -> None:
         """Refuse an option that is not among those allowed."""
@@ -393,7 +399,7 @@ class Fitting(BaseEstimator):
             "family": self._name,
             "options": json.loads(json.dumps(options)),
             "seed": seed,
-            "table": f"{sums.n_rows} x {len(sums.ones)}, {digest % 2**64:016x}",
+            "table": f"{sums.n_rows} x {len(sums.ones)}, {fingerprint(digest)}",
             "going on from": digest_of(self._params) if warm else self._start_digest(),
         }
         every = float(os.environ.get("LATENTBITS_CHECKPOINT_SECONDS", "10"))

@@ -33,6 +33,11 @@ def block_digest(block: Block) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
+def fingerprint(digest: int) -> str:
+    """The sum of the blocks' digests in writing: equal tables, cut alike, have equal ones."""
+    return f"{digest % 2**64:016x}"
+
+
 class StartRows:
     """Row state of a block at the start."""
 

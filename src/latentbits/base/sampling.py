@@ -16,7 +16,7 @@ from ..engine.sweep import sweep_of
 from ..errors import NotConvergedWarning
 from .callbacks import callback_management_context
 from .common import frame_of
-from .passes import TableSums
+from .passes import TableSums, fingerprint
 
 
 class Sampling(BaseEstimator):
@@ -98,6 +98,11 @@ class Sampling(BaseEstimator):
         self.marginals_, self.weight_seen_, self._sums = sums.marginals, sums.weight, sums
         self.n_iter_ = max(chain.done for chain in chains)
         self.history_ = [chain.trace[:, 0].tolist() for chain in chains]
+        self.restarts_ = [
+            {"start": chain.number, "objective": path[-1], "n_iter": chain.done}
+            for chain, path in zip(chains, self.history_)
+        ]
+        self.fingerprint_ = fingerprint(digest)
         self._take_chains(process, chains, sums, sweep)
         if stopped:
             done = [chain.done for chain in chains]
@@ -105,8 +110,8 @@ class Sampling(BaseEstimator):
             missing = self._n_chains() - len(chains)
             unbegun = f" ({missing} of {self._n_chains()} had not begun and are left out)" if missing else ""
             warnings.warn(
-                f"{self._name}: stopped after {of} of {plan.n_steps} steps per chain{unbegun}. Answers come from what there "
-                "is; raise time_limit, or resume from the checkpoint.",
+                f"{self._name}: stopped after {of} of {plan.n_steps} {self.words[1]}s per {self.words[0]}{unbegun}. Answers "
+                "come from what there is.",
                 NotConvergedWarning,
                 stacklevel=4,
             )

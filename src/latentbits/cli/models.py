@@ -70,6 +70,12 @@ def _estimator(family: str, settings: list[str] | None = None, **options: Any) -
     options.update(further)
     known = cls().get_params(deep=False)
     odd = [name for name in options if name not in known]
+    if odd and odd[0] in OWN_OPTIONS:
+        itself = "; it finds the number of components itself" if odd[0] == "n_components" else ""
+        raise InputError(
+            f"{FAMILIES[family]} has no option {odd[0]!r}, so {OWN_OPTIONS[odd[0]]} is not for --model {family}{itself}. "
+            "`--set NAME=VALUE` sets its own options."
+        )
     if odd:
         raise InputError(f"{FAMILIES[family]} has no option {odd[0]!r}; it has: {', '.join(sorted(known))}.")
     return cls(**options)

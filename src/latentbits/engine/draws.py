@@ -171,6 +171,13 @@ class PredictiveFit(NamedTuple):
     pareto_k: Float | None  # (N,); above 0.7 a row is too influential to be left out by weighting
     n_doubtful: int
 
+    def __repr__(self) -> str:
+        n = len(self.pointwise)
+        return (
+            f"PredictiveFit(elpd {self.elpd:.1f} ± {self.standard_error:.1f} nats of {n} rows, effective parameters "
+            f"{self.p_effective:.1f}, {self.n_doubtful} rows doubtful)"
+        )
+
     @property
     def per_row(self) -> float:
         """Nats per row."""

@@ -74,6 +74,7 @@ class Averaging(BaseEstimator):
     def _check_options(self) -> None:
         super()._check_options()
         self._one_of("average", ("mean", "joint"))
+        self._flag("average_restarts")
 
     def _take(self, model: Any, sweep: Any, result: Result, sums: Totals) -> None:
         super()._take(model, sweep, result, sums)

@@ -203,7 +203,7 @@ class DPBernoulliMixture(SampledMixture):
         of finite mixtures, which does not add tiny classes as the table grows (``alpha`` is then the Dirichlet parameter of
         each class).
     discount : float
-        Of Pitman-Yor, in [0, 1).
+        Of Pitman-Yor, in [0, 1); 0 is the Dirichlet process.  Other priors have none.
     rate : float
         Of the finite mixtures: the number of components is 1 + Poisson(rate).
     beta, gamma : float or (n_features,) array
@@ -241,7 +241,7 @@ class DPBernoulliMixture(SampledMixture):
         alpha: float = 1.0,
         *,
         prior: str = "dirichlet",
-        discount: float = 0.0,
+        discount: float = 0.25,
         rate: float = 1.0,
         beta: Any = 0.5,
         gamma: Any = 0.5,

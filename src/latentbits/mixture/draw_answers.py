@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import frame_of
 from ..base.common import seed_of
-from ..base.passes import TableSums
+from ..base.passes import TableSums, fingerprint
 from ..data.rng import stream
 from ..engine.draws import PredictiveFit, loo, waic
 from ..engine.sweep import sweep_of
@@ -39,9 +39,10 @@ class DrawAnswers(BaseEstimator):
         check_is_fitted(self, "_params")
         draws, (n_chains, n_draws, n_rows) = self.draws_, self.draws_.labels.shape
         low, middle, high = np.quantile(draws.n_blocks, (0.05, 0.5, 0.95), method="nearest")
+        warmup = min(self.n_warmup, self.n_iter_ - 1)
         lines = [
             f"{self._name} on {n_rows} rows and {self.n_features_in_} features: {n_chains} chain{'s' * (n_chains > 1)}, "
-            f"{n_draws} draw{'s' * (n_draws > 1)} kept of each after {self.n_warmup} sweeps of warm-up",
+            f"{n_draws} draw{'s' * (n_draws > 1)} kept of each after {warmup} sweeps of warm-up",
             f"blocks: {middle:g} (90 % of the draws: {low:g} to {high:g}); point partition ({self.point_partition_.kind}): "
             f"{len(self.weights_)} blocks, the largest with {self.weights_[0]:.0%} of the rows",
         ]
@@ -69,15 +70,22 @@ class DrawAnswers(BaseEstimator):
             values += f", of the {WORDS.get(worst['quantity'], worst['quantity'])} {short(worst['rhat'])}"
         values += "; wanted: 1.05 or less"
         if worst["rhat"] <= STUCK_ABOVE:
-            return [f"chains: not mixed yet ({values}). Raise n_warmup and n_draws, or split_merge."]
+            return [f"chains: not mixed yet ({values}). More n_draws, or {self._advice()}."]
         ends = np.unique(self.draws_.n_blocks[:, -1])
         found = f"{ends[0]:g}" if len(ends) == 1 else f"{ends[0]:g} to {ends[-1]:g}"
         return [
             f"chains: THEY HAVE NOT MIXED ({values}).",
             f"  Each chain sits in a solution of its own (they end with {found} blocks). Read the draws as an ensemble of",
             "  good solutions: averaged predictions are fine, but shares of draws are not posterior probabilities.",
-            "  What to do: for predictions more n_chains; to mix better split_merge=20, more n_warmup, init='mixed'.",
+            f"  What to do: for predictions more n_chains; to mix better {self._advice()}.",
         ]
+
+    def _advice(self) -> str:
+        """What may help chains to mix, as far as it has not been done."""
+        if self.sampler == "blocked":
+            return "sampler='collapsed', whose split-merge moves change whole blocks, or more n_warmup"
+        steps = ["split_merge=20" if self.split_merge < 20 else f"split_merge={2 * self.split_merge}", "more n_warmup"]
+        return ", ".join(steps + (["init='mixed'"] if self.init != "mixed" else []))
 
     def novelty(self, X: Any) -> Any:
         """Probability that a row belongs to none of the blocks found (the unrepresented class).
@@ -114,7 +122,9 @@ class DrawAnswers(BaseEstimator):
         if chain is not None and chain not in range(n_chains):
             raise InputError(f"{self._name}: chain must be a number from 0 to {n_chains - 1}; got {chain!r}.")
         labels = self.draws_.labels if chain is None else self.draws_.labels[[chain]]
-        rows = np.arange(n_rows) if rows is None else np.asarray(rows)
+        rows = np.arange(n_rows) if rows is None else np.atleast_1d(np.asarray(rows))
+        if rows.dtype.kind not in "iu" or rows.ndim > 1 or (rows < 0).any() or (rows >= n_rows).any():
+            raise InputError(f"{self._name}: rows must be row numbers from 0 to {n_rows - 1} of the fitted table.")
         if len(rows) > MOST_ROWS:
             raise InputError(
                 f"{self._name}: the matrix of {len(rows)} rows is too large; name at most {MOST_ROWS} rows."
@@ -158,12 +168,13 @@ class DrawAnswers(BaseEstimator):
         check_is_fitted(self, "_params")
         source = self._open(X, reset=False)
         labels = self.draws_.labels.reshape(-1, self.draws_.labels.shape[2])
-        if source.shape[0] != labels.shape[1]:
-            raise InputError(
-                f"{self._name}: the draws are partitions of {labels.shape[1]} rows; X has {source.shape[0]}. Pass the "
-                "table that was fitted."
-            )
         sweep = sweep_of(source, 1)
+        digest = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)[0][1]
+        if fingerprint(digest) != self.fingerprint_:
+            raise InputError(
+                f"{self._name}: X is not the table that was fitted, or its rows are in another order; the draws are "
+                f"partitions of the {labels.shape[1]} rows of that table. Pass the table that was fitted."
+            )
         rng = stream(seed_of(self.random_state if random_state is None else random_state), "weigh")
         numbers = [getattr(self.draws_, name) for name in ("alpha", "beta", "gamma")]
         flat = zip(labels, *[values.reshape(len(labels), -1) for values in numbers])
@@ -218,6 +229,11 @@ class DrawAnswers(BaseEstimator):
         from .evidence import log_evidence
 
         self._check_options()
+        if self.learn_alpha or self.learn_cells is not None:
+            raise InputError(
+                f"{self._name}: log_evidence is for fixed alpha, beta and gamma; set learn_alpha=False and learn_cells=None, "
+                "and give the values to compare."
+            )
         self._check_whole("n_runs", n_runs, 1)
         self._check_whole("n_steps", n_steps, 1)
         fresh = type(self)(**self.get_params(deep=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -11,7 +12,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..data.rng import stream
-from ..errors import InputError
+from ..errors import InputError, NotConvergedWarning
 from .gibbs import ChainState, CollapsedGibbs
 from .partition_priors import PartitionPrior
 
@@ -20,12 +21,18 @@ MOST_EXACT = 9
 
 
 class Evidence(NamedTuple):
-    """log p(table) in nats; the standard error is that of the log, from the spread of the runs."""
+    """log p(table) in nats; the standard error is that of the log, from the spread of the runs.
+
+    It is infinite when one run has nearly all the weight: then the value is rather a lower bound.
+    """
 
     value: float
     standard_error: float
     method: str
     runs: Any  # (n_runs,) log weights
+
+    def __repr__(self) -> str:
+        return f"Evidence({self.value:.4f} ± {self.standard_error:.2g} nats, {self.method}, {len(self.runs)} runs)"
 
 
 def partitions(n: int) -> Iterator[tuple[int, ...]]:
@@ -141,4 +148,13 @@ def log_evidence(process: CollapsedGibbs, method: str, n_runs: int, n_steps: int
     value = float(logsumexp(runs) - np.log(n_runs))
     shares = np.exp(runs - value)
     error = float(shares.std(ddof=1) / np.sqrt(n_runs)) if n_runs > 1 else np.nan
+    effective = float(shares.sum() ** 2 / (shares**2).sum())
+    if n_runs > 1 and effective < 2:
+        error = np.inf
+        warnings.warn(
+            f"{owner}: one of the {n_runs} runs has nearly all the weight (the runs lie {np.ptp(runs):.0f} nats apart), so "
+            "this estimate of the evidence cannot be trusted; it is rather a lower bound. Raise n_steps and n_runs.",
+            NotConvergedWarning,
+            stacklevel=3,
+        )
     return Evidence(value, error, method, runs)

@@ -25,6 +25,13 @@ class PointPartition(NamedTuple):
     radius: float  # 95 % of the draws are within this distance
     kind: str  # "best", "binder" or "vi"
 
+    def __repr__(self) -> str:
+        unit = "nats" if self.kind == "vi" else "pairs of rows"
+        return (
+            f"PointPartition({self.labels.max() + 1} blocks of {len(self.labels)} rows by {self.kind!r}, expected loss "
+            f"{self.loss:.4g} {unit}, 95 % of the draws within {self.radius:.4g})"
+        )
+
 
 def distances(first: Any, second: Any) -> tuple[Float, Float]:
     """Binder's loss and the variation of information (A, B) between partitions (A, N) and (B, N).

@@ -78,7 +78,7 @@ class PosteriorModel(EnsembleModel):
         out = np.empty(block.n_rows)
         for rows, log_joint in self._flat(block, ready):
             out[rows] = self._shares(log_joint, ready)[:, last].sum(axis=1)
-        return out
+        return np.where(out > TINY / 1e-50, out, 0.0)
 
 
 def posterior_params(

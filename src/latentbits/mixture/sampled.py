@@ -57,6 +57,13 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
     has_criteria = False
     draws_: Draws
 
+    def fit_predict(self, X: Any, y: Any = None, **fit_options: Any) -> Any:
+        """Fit, then ``labels_``: the block of every row in the point partition.
+
+        ``predict`` says where the rows would go if they came anew, which may differ for a few.
+        """
+        return self.fit(X, y, **fit_options).labels_
+
     def _prior(self) -> PartitionPrior:
         """The prior over partitions."""
         raise NotImplementedError
@@ -64,6 +71,8 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
     def _check_options(self) -> None:
         super()._check_options()
         self._positive("alpha")
+        self._flag("learn_alpha")
+        self._flag("include_new")
         for name in ("alpha_prior", "cell_prior"):
             self._pair(name)
         self._whole("split_merge", 0)
@@ -222,8 +231,7 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
             warnings.warn(
                 f"{self._name}: the chains have not found the same thing (R-hat of {worst['quantity']} is "
                 f"{short(worst['rhat'])}; 1.05 or less is wanted). Take the draws as an ensemble of good solutions, not as "
-                "draws from the posterior. More n_warmup, split_merge=20 or init='mixed' may help; predictions gain from "
-                "more n_chains.",
+                f"draws from the posterior. To mix better: {self._advice()}; predictions gain from more n_chains.",
                 UnmixedChainsWarning,
                 stacklevel=6,
             )

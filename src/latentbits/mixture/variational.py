@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, psi
+from sklearn.utils.validation import check_is_fitted
 
 from ..base import LatentBitsEstimator
 from ..data.block import Float
@@ -354,6 +355,7 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator): 
 
     def summary(self) -> str:
         """A few lines on the fit: bound, starts, components in use."""
+        check_is_fitted(self, "_params")
         used = int((self.expected_rows_ >= 1).sum())
         return (
             f"{super().summary()}\nthe objective is a lower bound on log p(table); {used} components hold a row or more"

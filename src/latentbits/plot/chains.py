@@ -37,7 +37,7 @@ def traces(estimator: Any, quantity: str = "log_joint", *, ax: Any = None) -> An
     if estimator.n_warmup:
         ax.axvspan(0, estimator.n_warmup, color="0.9", zorder=0, label="warm-up")
     told = {row["quantity"]: row["rhat"] for row in estimator.diagnostics_}
-    title = f"R-hat {told[quantity]:.3g}" if quantity in told and not np.isnan(told[quantity]) else ""
+    title = f"R-hat of this number: {told[quantity]:.3g}" if quantity in told and not np.isnan(told[quantity]) else ""
     ax.set(xlabel="sweep", ylabel=quantity.replace("_", " "), title=title)
     ax.legend(fontsize=7)
     return ax
@@ -79,7 +79,7 @@ def fill_ins(models: Any, X: Any, image: tuple[int, int], *, truth: Any = None, 
 
     Parameters
     ----------
-    models : dict of str to estimator
+    models : dict of str to estimator, or estimator
         Fitted, by the name to show.
     X : (n_images, n_pixels) array
         Unknown pixels are NaN; they are shown grey.
@@ -94,6 +94,7 @@ def fill_ins(models: Any, X: Any, image: tuple[int, int], *, truth: Any = None, 
     array of Axes
     """
     X = np.asarray(X, dtype=float)
+    models = models if isinstance(models, dict) else {type(models).__name__: models}
     for estimator in models.values():
         check_image(estimator, image)
     shown = {"seen": np.where(np.isnan(X), 0.5, X), **({} if truth is None else {"truth": truth})}

@@ -48,6 +48,8 @@ def restarts(estimator: Any, *, ax: Any = None) -> Any:
     ax = axes_of(ax)
     for number, history in enumerate(estimator.history_):
         ax.plot(np.arange(1, len(history) + 1), history, label=f"start {number}", linewidth=1)
-    ax.set(xlabel="accepted pass", ylabel="objective", title=f"best value in {estimator.n_reached_} of the starts")
+    reached = getattr(estimator, "n_reached_", None)  # chains and machines do not meet in one value
+    title = "" if reached is None else f"best value in {reached} of the starts"
+    ax.set(xlabel="accepted pass" if reached is not None else "step", ylabel="objective", title=title)
     ax.legend(fontsize=7)
     return ax

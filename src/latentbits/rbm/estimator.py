@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..base import LatentBitsEstimator, Sampling
 from ..data.summary import Totals
 from ..engine.chains import Chain, Plan
 from ..engine.whole import whole_lists
-from ..errors import InputError
+from ..errors import InputError, NotConvergedWarning
 from .model import FILLS, MOST_EXACT, BoltzmannModel, BoltzmannParams
 from .training import Contrastive
 
@@ -41,8 +42,8 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
         Step size.
     weight_decay : float
         Pull of the weights toward 0.
-    batch_size : int
-        Rows per step of the parameters.
+    batch_size : int or None
+        Rows per step of the parameters; None is a twentieth of the table, 10 to 100.
     fill_in : {"gibbs", "exact", "mean-field", "factorised"}
         How unknown cells are filled: by clamped Gibbs sweeps (unbiased); by summing over hidden states (up to
         twelve); by mean field; or by the report's formula, which takes every other unknown cell to be off.
@@ -83,6 +84,7 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
     record_types: ClassVar = {kind.__name__: kind for kind in (BoltzmannParams, Totals)}
     criterion = "cells"
     words = ("machine", "epoch")
+    has_criteria = property(_small)
 
     def __init__(
         self,
@@ -92,7 +94,7 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
         n_steps: Any = (1, 9),
         learning_rate: float = 0.02,
         weight_decay: float = 2e-4,
-        batch_size: int = 100,
+        batch_size: int | None = None,
         fill_in: str = "gibbs",
         n_sweeps: int = 200,
         n_init: int = 1,
@@ -124,8 +126,10 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
         self.callbacks = callbacks
 
     def _check_options(self) -> None:
-        for name in ("n_components", "n_epochs", "batch_size", "n_init"):
+        for name in ("n_components", "n_epochs", "n_init"):
             self._whole(name, 1)
+        if self.batch_size is not None:
+            self._whole("batch_size", 1)
         self._whole("n_sweeps", 5)
         self._positive("learning_rate")
         self._number("weight_decay", 0.0)
@@ -170,7 +174,7 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
             steps=(int(self.n_steps[0]), int(self.n_steps[1])),
             rate=float(self.learning_rate),
             decay=float(self.weight_decay),
-            batch=int(self.batch_size),
+            batch=min(100, max(10, sums.n_rows // 20)) if self.batch_size is None else int(self.batch_size),
             seed=seed,
         )
 
@@ -178,7 +182,15 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
         best = max(chains, key=lambda chain: chain.trace[-1, 0])
         self.objective_ = float(best.trace[-1, 0])
         self._params = best.state.params
-        self.converged_ = all(chain.done == self.n_epochs for chain in chains)
+        gained = best.done < 2 or best.trace[-1, 0] >= best.trace[0, 0]
+        self.converged_ = bool(gained and all(chain.done == self.n_epochs for chain in chains))
+        if not gained:
+            warnings.warn(
+                f"{self._name}: the machine explains its own rows worse after {best.done} epochs than after the first. Lower "
+                "learning_rate.",
+                NotConvergedWarning,
+                stacklevel=5,
+            )
         self.couplings_, self.visible_bias_, self.hidden_bias_ = self._params
         self.components_ = 1.0 / (1.0 + np.exp(-(self.couplings_.T + self.visible_bias_)))
 

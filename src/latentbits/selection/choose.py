@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
 
 from ..base import frame_of, quiet
 from ..data.checks import check_weights
@@ -118,6 +119,16 @@ def select(
     criterion = estimator.criterion if criterion is None else criterion
     if criterion not in CRITERIA:
         raise InputError(f"select: criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
+    if criterion in ("bic", "aic") and not estimator.has_criteria:
+        raise InputError(
+            f"select: {type(estimator).__name__} has no {criterion.upper()} (it counts the parameters of one fitted model). "
+            "Use criterion='cells'."
+        )
+    if criterion == "rows" and not has_fit_parameter(estimator, "sample_weight"):
+        raise InputError(
+            f"select: rows are held out by a weight of zero, and {type(estimator).__name__} has no row weights. Use "
+            "criterion='cells'."
+        )
     if not 0 < share < 1:
         raise InputError(f"select: share must lie between 0 and 1; got {share!r}.")
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 1:
@@ -172,7 +183,7 @@ def _chosen(context: _Context, numbers: list[int], losses: list[Any], weights: A
         table.append({"n_components": k, context.criterion: mean, "above_best": mean - means[best], "se": error})
     near = [k for k, row in zip(numbers, table) if row["above_best"] <= row["se"]]
     estimator = context.fresh(numbers[best])
-    estimator.fit(context.X, sample_weight=context.weights)
+    estimator.fit(context.X, **({} if context.weights is None else {"sample_weight": context.weights}))
     return Selection(context.criterion, table, numbers[best], min(near), estimator)
 
 
