@@ -123,7 +123,7 @@ def test_foreign_checkpoints(table, tmp_path):
 
 def test_time_limit(table):
     model = BayesianBernoulliMixture(3, n_chains=2, n_warmup=10**6, n_draws=5, time_limit=0.2, random_state=0)
-    with pytest.warns(NotConvergedWarning, match="of 1000010 steps per chain"):
+    with pytest.warns(NotConvergedWarning, match="of 1000010 sweeps per chain"):
         model.fit(table)
     assert model.draws_.labels.shape[:2] == (2, 1) and np.isfinite(model.reconstruct(table)).all()
     assert (model.draws_.log_joint[:, 0] == [path[-1] for path in model.history_]).all()  # of the state that is kept
