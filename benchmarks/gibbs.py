@@ -64,13 +64,20 @@ class NumpyGibbs:
 
 
 def chain_of(
-    X: Any, prior: PartitionPrior, blocks: int, sweeps: int, beta: float = 0.5, gamma: float = 0.5, init: Any = "random"
+    X: Any,
+    prior: PartitionPrior,
+    blocks: int,
+    sweeps: int,
+    beta: float = 0.5,
+    gamma: float = 0.5,
+    init: Any = "random",
+    split_merge: int = 0,
 ) -> CollapsedChain:
     """A chain some sweeps after its start."""
     sweep = LocalSweep(open_source(X))
     sums = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)[0][0]
     numbers = PriorNumbers(prior.alpha, np.array([beta]), np.array([gamma]))
-    process = CollapsedGibbs(row_lists(sweep, sums), prior, numbers, Learning(), init, blocks, 0, 0)
+    process = CollapsedGibbs(row_lists(sweep, sums), prior, numbers, Learning(), init, blocks, split_merge, 0)
     chain = process.open(0, process.start(0))
     for number in range(sweeps):
         chain.step(number)
@@ -96,10 +103,14 @@ def numpy_peer(n_sweeps: int = 10, rounds: int = 5) -> dict:
         mine = (parts["X"][parts["y"] == 2] > 127).astype(np.uint8)
     X = mine[np.random.default_rng(0).permutation(1100)[:1000]]
     ours = chain_of(X, FinitePrior(50.0, 50), 50, 10)
+    moving = chain_of(X, FinitePrior(50.0, 50), 50, 10, split_merge=5)
     other = NumpyGibbs(X, ours.labels, 50, 50.0, 0.5, 0.5)
-    seconds = best_of({"latentbits": Steps(ours, n_sweeps), "numpy": other.sweep}, rounds)
+    calls = {"latentbits": Steps(ours, n_sweeps), "with split-merge": Steps(moving, n_sweeps), "numpy": other.sweep}
+    seconds = best_of(calls, rounds)
     seconds["latentbits"] /= n_sweeps
+    seconds["with split-merge"] /= n_sweeps
     ratio = seconds["numpy"] / seconds["latentbits"]
+    print(f"with 5 split-merge proposals a sweep (the default): {1000 * seconds['with split-merge']:.2f} ms")
     print(
         f"USPS digit 2: {1000 * seconds['latentbits']:.2f} ms a sweep, NumPy {1000 * seconds['numpy']:.0f} ms: {ratio:.0f} x"
     )
@@ -211,7 +222,7 @@ def chains_in_threads() -> dict:
     X = made(3000, 500, 0.05, 20)
     options = {"n_chains": 2, "n_warmup": 60, "n_draws": 1, "random_state": 0}
     seconds = {}
-    for n_jobs in (1, 2):
+    for n_jobs in (1, 1, 2):  # the first compiles
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             began = time.perf_counter()
