@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.timing import best_of, slope
 from latentbits import AspectBernoulli
 from latentbits.aspect.model import AspectParams
-from latentbits.base.passes import TableSums
+from latentbits.base.passes import table_sums
 from latentbits.data.source import open_source
 from latentbits.datasets import fetch, load_debd
 from latentbits.engine.sweep import LocalSweep
@@ -91,7 +91,7 @@ class OnePass:
 
     def __init__(self, X, k: int, n_jobs: int = 1, settle: int = 1) -> None:
         self.sweep = LocalSweep(open_source(X, work=AspectBernoulli.work), n_jobs)
-        (sums, _), _ = self.sweep.map(TableSums(), [None] * self.sweep.n_blocks, keep_rows=False)
+        sums, _ = table_sums(self.sweep)
         estimator = AspectBernoulli(k, random_state=0)
         self.model = estimator._build(sums)
         self.params: AspectParams = estimator._start(self.model, self.sweep, 0, 0)

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from benchmarks.timing import best_of, slope
 from latentbits import BayesianBernoulliMixture
-from latentbits.base.passes import TableSums
+from latentbits.base.passes import table_sums
 from latentbits.data.source import open_source
 from latentbits.datasets import fetch, load_debd
 from latentbits.engine.sweep import LocalSweep
@@ -75,7 +75,7 @@ def chain_of(
 ) -> CollapsedChain:
     """A chain some sweeps after its start."""
     sweep = LocalSweep(open_source(X))
-    sums = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)[0][0]
+    sums = table_sums(sweep)[0]
     numbers = PriorNumbers(prior.alpha, np.array([beta]), np.array([gamma]))
     process = CollapsedGibbs(row_lists(sweep, sums), prior, numbers, Learning(), init, blocks, split_merge, 0)
     chain = process.open(0, process.start(0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from latentbits.base.passes import TableSums
+from latentbits.base.passes import table_sums
 from latentbits.data.source import open_source
 from latentbits.engine.sweep import sweep_of
 from latentbits.mixture.blocked import blocked_gibbs
@@ -26,7 +26,7 @@ PRIORS = {
 def opened(X, block_rows=None):
     """A sweep over a table, and its sums."""
     sweep = sweep_of(open_source(X, block_rows=block_rows))
-    return sweep, sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)[0][0]
+    return sweep, table_sums(sweep)[0]
 
 
 def numbers(prior, beta=0.5, gamma=0.7):

@@ -11,11 +11,11 @@ import pytest
 from latentbits.aspect import kernels as aspect_kernels
 from latentbits.data import kernels as data_kernels
 from latentbits.data.source import open_source
+from latentbits.engine import class_kernels
 from latentbits.engine import kernels as engine_kernels
 from latentbits.errors import LatentBitsWarning
 from latentbits.logistic import kernels as logistic_kernels
 from latentbits.mixture import gibbs_kernels, hyper_kernels, partition_kernels, split_kernels, wide_kernels
-from latentbits.mixture import kernels as mixture_kernels
 from latentbits.mixture.partition_priors import PartitionPrior
 from latentbits.mixture.partitions import distances
 from latentbits.noisy_or import kernels as noisy_or_kernels
@@ -107,7 +107,7 @@ def test_mixture_walk(compiled, spread):
     base, slope, weights = rng.normal(size=12), spread * rng.normal(size=(30, 12)), rng.integers(0, 3, 50).astype(float)
     base[-2:], slope[:, -2:] = -np.inf, 0.0  # padding
     mass, on = np.zeros(12), np.zeros(30 * 12)
-    kernel = mixture_kernels.e_step_lists
+    kernel = class_kernels.e_step_lists
     with np.errstate(over="ignore"):  # counters wrap in plain Python, not in compiled code
         value = (kernel if compiled else kernel.py_func)(indptr, indices, weights, base, slope.ravel(), mass, on)
     log_joint = dense @ slope + base
@@ -358,7 +358,7 @@ def test_one_signature_per_kernel(tmp_path):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LatentBitsWarning)
                 sampled.fit(made).coclustering()
-    modules = (data_kernels, engine_kernels, mixture_kernels, aspect_kernels, logistic_kernels)
+    modules = (data_kernels, engine_kernels, class_kernels, aspect_kernels, logistic_kernels)
     modules = (*modules, gibbs_kernels, wide_kernels, split_kernels, hyper_kernels, partition_kernels)
     for module in (*modules, noisy_or_kernels, weight_kernels, sampling_kernels):
         for kernel in vars(module).values():

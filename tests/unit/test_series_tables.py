@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from latentbits import AspectBernoulli
-from latentbits.base.passes import TableSums
+from latentbits.base.passes import table_sums
 from latentbits.data.source import open_source
 from latentbits.engine.sweep import LocalSweep
 from latentbits.errors import LatentBitsWarning
@@ -57,7 +57,7 @@ def with_blanks(table):
 def opened(X, k):
     """Blocks, the model with its polynomials, and a start."""
     sweep = LocalSweep(open_source(X, block_rows=400))
-    (sums, _), _ = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)
+    sums, _ = table_sums(sweep)
     estimator = AspectBernoulli(k, random_state=0)
     model = estimator._build(sums)
     params = estimator._start(model, sweep, 0, 0)

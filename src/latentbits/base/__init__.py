@@ -15,6 +15,7 @@ from .asking import Asking
 from .callbacks import CallbackSupportMixin
 from .common import frame_of, quiet
 from .fitting import Fitting
+from .memberships import Memberships
 from .row_unknowns import RowUnknowns
 from .sampling import Sampling
 
@@ -57,4 +58,4 @@ class LatentBitsEstimator(
         return getattr(self, "_params", None) is not None
 
 
-__all__ = ["LatentBitsEstimator", "RowUnknowns", "Sampling", "frame_of", "quiet"]
+__all__ = ["LatentBitsEstimator", "Memberships", "RowUnknowns", "Sampling", "frame_of", "quiet"]

@@ -33,7 +33,7 @@ from ..errors import (
 )
 from .callbacks import SklearnCallbacks, callback_management_context
 from .common import digest_of, seed_of
-from .passes import StartRows, TableSums, fingerprint
+from .passes import StartRows, fingerprint, table_sums
 
 # Attributes that tell of a fit as a whole; they go when more rows are taken in.
 TOLD_OF_A_FIT = ("objective_", "restarts_", "n_reached_", "conditional_log_likelihood_", "stability_", "bic_bound_")
@@ -91,6 +91,10 @@ class Fitting(BaseEstimator):
         self._whole("max_iter", 1)
         self._whole("n_init", 1)
         self._number("tol", 0.0)
+        self._check_time_limit()
+
+    def _check_time_limit(self) -> None:
+        """Refuse a limit that is neither None nor a number of seconds."""
         if self.time_limit is not None:
             self._number("time_limit", 0.0)
 
@@ -220,7 +224,7 @@ class Fitting(BaseEstimator):
 
     def _fit_sweep(self, sweep: Any, X: Any = None) -> None:
         """Fit on blocks that are already open."""
-        (sums, digest), _ = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)
+        sums, digest = table_sums(sweep)
         self._check_table(sums)
         model = self._build(sums)
         seed = self._fit_seed()

@@ -20,6 +20,12 @@ class TableSums:
         return (totals(block), block_digest(block)), None
 
 
+def table_sums(sweep: Any) -> tuple[Totals, int]:
+    """Column sums of a table, and the sum of its blocks' digests."""
+    (sums, digest), _ = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)
+    return sums, digest
+
+
 def block_digest(block: Block) -> int:
     """A number that changes when the cells, their place or their weights do; adds over blocks."""
     digest = hashlib.blake2b(f"{block.start}".encode(), digest_size=8)

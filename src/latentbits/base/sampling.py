@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.summary import Totals
 from ..engine.chains import Chain, Plan, Pool, run_chains
 from ..engine.sweep import sweep_of
 from ..errors import NotConvergedWarning
 from .callbacks import callback_management_context
-from .common import frame_of
-from .passes import TableSums, fingerprint
+from .passes import fingerprint, table_sums
 
 
 class Sampling(BaseEstimator):
@@ -47,8 +45,7 @@ class Sampling(BaseEstimator):
         self._whole("n_warmup", 0)
         self._whole("n_draws", 1)
         self._whole("thin", 1)
-        if self.time_limit is not None:
-            self._number("time_limit", 0.0)
+        self._check_time_limit()
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Run the chains.
@@ -75,7 +72,7 @@ class Sampling(BaseEstimator):
 
     def _fit_sweep(self, sweep: Any, X: Any = None) -> None:
         """Run the chains on blocks that are already open."""
-        (sums, digest), _ = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)
+        sums, digest = table_sums(sweep)
         self._check_table(sums)
         seed = self._fit_seed()
         process, plan = self._process(sweep, sums, seed), self._plan()
@@ -115,11 +112,6 @@ class Sampling(BaseEstimator):
                 NotConvergedWarning,
                 stacklevel=4,
             )
-
-    def diagnostics_frame(self) -> Any:
-        """R-hat and effective sample sizes, as a pandas frame."""
-        check_is_fitted(self, "_params")
-        return frame_of(self.diagnostics_)
 
 
 def kept_draws(chains: list[Chain], process: Any) -> tuple[list[Chain], list[list[Any]]]:

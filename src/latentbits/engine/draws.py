@@ -168,7 +168,7 @@ class PredictiveFit(NamedTuple):
     standard_error: float
     p_effective: float
     pointwise: Float  # (N,)
-    pareto_k: Float | None  # (N,); above 0.7 a row is too influential to be left out by weighting
+    pareto_k: Float | None  # (N,); above the limit a row is too influential to be left out by weighting
     n_doubtful: int
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 # exp(-37) is below half a unit in the last place of the largest term of a sum.
 NEGLIGIBLE = -37.0
@@ -114,7 +115,7 @@ def cholesky_solve(matrix, n, vector):
     return True
 
 
-def responsibilities(log_joint):
+def responsibilities(log_joint: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Shares (n, K) and log sums (n,) of ``log_joint``, whose memory is used for the shares."""
     log_sums = np.empty(len(log_joint))
     softmax_rows(log_joint, log_sums)

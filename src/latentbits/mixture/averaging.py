@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 
 from ..data.block import Float
 from ..data.summary import Totals
+from ..engine.classes import ClassStats
 from ..engine.restarts import Result
 from .ensemble import EnsembleModel, Members
-from .model import MixtureModel, MixtureStats
+from .model import MixtureModel
 
 
 def unpack_members(kept: list[Float], n_components: int) -> Members:
@@ -43,7 +44,7 @@ class AveragedModel(EnsembleModel):
         """The best start's parameters."""
         return params
 
-    def as_stats(self, params: Any) -> MixtureStats:
+    def as_stats(self, params: Any) -> ClassStats:
         """Sums that the best start stands for."""
         return self.single.as_stats(params)
 

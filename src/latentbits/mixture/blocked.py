@@ -20,12 +20,12 @@ import numpy as np
 
 from ..data.block import Block, Float
 from ..data.rng import row_uniforms, stream
+from ..engine.classes import aligned_zeros
 from ..engine.protocols import Sweep
 from ..engine.stats import Lowest
 from ..errors import FitError, InputError
 from .gibbs import ChainState, Draw, canonical, trace_of
 from .hyper import BlockCounts, Learning, PriorNumbers, draw_numbers, log_given_cells
-from .model import aligned_zeros
 from .partition_priors import FiniteMixturesPrior, FinitePrior, PartitionPrior, PitmanYorPrior
 
 # Sticks broken off at most in one sweep; their expected number is about α log(N), but far more with a large discount.

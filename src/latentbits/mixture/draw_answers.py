@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..base import frame_of
 from ..base.common import seed_of
-from ..base.passes import TableSums, fingerprint
+from ..base.passes import fingerprint, table_sums
 from ..data.rng import stream
 from ..engine.draws import PredictiveFit, loo, waic
 from ..engine.sweep import sweep_of
@@ -52,6 +52,11 @@ class DrawAnswers(BaseEstimator):
                 f"two chains differ by {self.disagreement_:.3f} on whether two rows belong together, on average over pairs"
             )
         return "\n".join(lines)
+
+    def diagnostics_frame(self) -> Any:
+        """R-hat and effective sample sizes, as a pandas frame."""
+        check_is_fitted(self, "_params")
+        return frame_of(self.diagnostics_)
 
     def _told_of_chains(self) -> list[str]:
         """Whether the chains agree, in words."""
@@ -169,7 +174,7 @@ class DrawAnswers(BaseEstimator):
         source = self._open(X, reset=False)
         labels = self.draws_.labels.reshape(-1, self.draws_.labels.shape[2])
         sweep = sweep_of(source, 1)
-        digest = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)[0][1]
+        _, digest = table_sums(sweep)
         if fingerprint(digest) != self.fingerprint_:
             raise InputError(
                 f"{self._name}: X is not the table that was fitted, or its rows are in another order; the draws are "
@@ -196,7 +201,8 @@ class DrawAnswers(BaseEstimator):
         Returns
         -------
         PredictiveFit
-            ``elpd`` and its standard error; ``pareto_k`` above 0.7 marks rows for which it cannot be trusted.
+            ``elpd`` and its standard error; ``pareto_k`` above min(0.7, 1 - 1 / log10 of the
+            number of draws) marks rows for which it cannot be trusted.
         """
         return loo(self.log_likelihood_draws(X))
 
@@ -238,7 +244,7 @@ class DrawAnswers(BaseEstimator):
         self._check_whole("n_steps", n_steps, 1)
         fresh = type(self)(**self.get_params(deep=False))
         sweep = sweep_of(fresh._open(X, reset=True), 1)
-        (sums, _), _ = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)
+        sums, _ = table_sums(sweep)
         fresh._check_table(sums)
         process = fresh.set_params(sampler="collapsed")._process(sweep, sums, seed_of(random_state))
         return log_evidence(process, method, n_runs, n_steps, self._name)
@@ -299,7 +305,7 @@ class _RowScores:
         self.params = params
 
     def __call__(self, block: Any) -> Any:
-        model = MixtureModel(len(self.params.weights), np.empty(0))
+        model = MixtureModel(len(self.params.weights))
         return model.log_prob(block, model.ready(self.params))
 
 

@@ -21,8 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.block import Block, Float
+from ..engine.classes import Causes, ClassModel, Ready
 from ..engine.protocols import Model
-from .model import Causes, MixtureModel, MixtureParams, Ready
+from .model import MixtureModel, MixtureParams, mixture_ready
 
 # Row × component pairs that are held at a time.
 TILE = 2_000_000
@@ -54,7 +55,7 @@ class EnsembleModel(Model):
     @property
     def single(self) -> MixtureModel:
         """The maths of the point."""
-        return MixtureModel(self.n_components, np.empty(0))
+        return MixtureModel(self.n_components)
 
     def members(self, params: Any) -> Members:
         """All components."""
@@ -68,15 +69,13 @@ class EnsembleModel(Model):
         """Logarithms, once per question."""
         weights, probs, owner = self.members(params)
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
-        flat = MixtureModel(len(weights), np.empty(0))
-        return EnsembleReady(
-            self.single.ready(self.point(params)), flat.unpadded(MixtureParams(weights / len(starts), probs)), starts
-        )
+        flat = mixture_ready(MixtureParams(weights / len(starts), probs), pad=False)
+        return EnsembleReady(self.single.ready(self.point(params)), flat, starts)
 
     def _flat(self, block: Block, ready: EnsembleReady) -> Iterator[tuple[slice, Float]]:
         """log p(row, component) of some rows after the other."""
         n_components = len(ready.flat.base)
-        flat, step = MixtureModel(n_components, np.empty(0)), max(1, TILE // n_components)
+        flat, step = ClassModel(n_components), max(1, TILE // n_components)
         for low in range(0, block.n_rows, step):
             rows = slice(low, min(low + step, block.n_rows))
             part = block if step >= block.n_rows else block.take(np.arange(rows.start, rows.stop))
@@ -101,9 +100,13 @@ class EnsembleModel(Model):
             out[rows] = top + np.log(np.exp(log_joint - top[:, None]).sum(axis=1))
         return out
 
+    def memberships(self, block: Block, ready: EnsembleReady) -> Float:
+        """Class probabilities (n, K) in the components of the point."""
+        return self.single.memberships(block, ready.point)
+
     def represent(self, block: Block, ready: EnsembleReady) -> Float:
-        """Memberships (n, K) in the components of the point."""
-        return self.single.represent(block, ready.point)
+        """Rows as users see them: their memberships."""
+        return self.memberships(block, ready)
 
     def fill(self, block: Block, ready: EnsembleReady) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""

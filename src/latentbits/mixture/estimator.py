@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..base import LatentBitsEstimator
+from ..base import LatentBitsEstimator, Memberships
 from ..data.summary import Totals
+from ..engine.classes import ClassStats
 from ..engine.online import Online
 from ..errors import InputError
 from .averaging import AveragedModel, Averaging
 from .ensemble import Members
-from .memberships import Memberships
-from .model import EDGE, STARVED, MixtureModel, MixtureParams, MixtureStats
+from .model import EDGE, STARVED, MixtureModel, MixtureParams
 from .starts import random_start, spread_start
 
 
@@ -101,7 +101,7 @@ class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):  # type: ig
 
     record_types: ClassVar = {
         kind.__name__: kind
-        for kind in (AveragedModel, Members, MixtureModel, MixtureParams, MixtureStats, Online, Totals)
+        for kind in (AveragedModel, Members, MixtureModel, MixtureParams, ClassStats, Online, Totals)
     }
 
     def __init__(

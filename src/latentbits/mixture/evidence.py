@@ -95,8 +95,6 @@ def _annealed(process: CollapsedGibbs, run: int, n_steps: int) -> float:
 
 def _sequential(process: CollapsedGibbs, run: int) -> float:
     """One run of sequential importance sampling: Π_n p(x_n | x_<n, z_<n), rows in random order."""
-    from .gibbs_kernels import refresh
-
     rng = stream(process.seed, "weigh", run)
     n_rows = process.table.n_rows
     chain = process.open(0, ChainState(np.full(n_rows, -1, np.int32), *process.numbers, np.zeros(4, np.int64)))
@@ -107,8 +105,6 @@ def _sequential(process: CollapsedGibbs, run: int) -> float:
         free = int(np.flatnonzero(sizes == 0)[0])
         old, new = process.prior.weights(sizes[alive])
         places = np.append(alive, free)
-        for k in places:
-            refresh(chain.tables, chain.work, process.table.zeros_listed, int(k))
         with np.errstate(divide="ignore"):
             scores = _row_scores(chain, int(i))[places] + np.log(np.append(old, new))
         total += float(logsumexp(scores))

@@ -29,10 +29,10 @@ import numpy as np
 from ..data.block import ONE, UNKNOWN, ZERO, Block, Float
 from ..data.rng import stream
 from ..data.summary import Totals
+from ..engine.classes import aligned_zeros
 from ..engine.protocols import Sweep
 from ..engine.whole import gather_lists, plain_lists
 from .hyper import BlockCounts, Learning, PriorNumbers, draw_numbers
-from .model import aligned_zeros
 from .partition_priors import PartitionPrior
 
 # Bytes that the tables of logarithms may take.

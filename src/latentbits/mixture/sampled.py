@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..base import LatentBitsEstimator, Sampling
+from ..base import LatentBitsEstimator, Memberships, Sampling
 from ..base.sampling import kept_draws, spaced
 from ..data.summary import Totals
 from ..engine.chains import Chain
@@ -17,7 +17,6 @@ from .draw_answers import DrawAnswers, short
 from .gibbs import TRACE, CollapsedGibbs, row_lists
 from .gibbs_starts import KINDS
 from .hyper import BlockCounts, Learning, PriorNumbers
-from .memberships import Memberships
 from .model import MixtureParams
 from .partition_priors import FiniteMixturesPrior, FinitePrior, PartitionPrior, PitmanYorPrior
 from .partitions import PointPartition, disagreement, point_partition

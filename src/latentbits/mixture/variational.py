@@ -20,15 +20,15 @@ import numpy as np
 from scipy.special import gammaln, psi
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import LatentBitsEstimator
+from ..base import LatentBitsEstimator, Memberships
 from ..data.block import Float
 from ..data.summary import Totals
+from ..engine.classes import ClassStats, made_ready
 from ..engine.online import Online
 from ..engine.protocols import Again
 from .averaging import AveragedModel, Averaging
 from .ensemble import Members
-from .memberships import Memberships
-from .model import EDGE, MixtureModel, MixtureParams, MixtureStats, pack_member, padded
+from .model import EDGE, MixtureModel, MixtureParams, pack_member
 from .starts import random_start, spread_start
 
 
@@ -38,19 +38,6 @@ class VariationalParams(NamedTuple):
     mass: Float
     on: Float
     off: Float
-
-
-class VariationalReady(NamedTuple):
-    """Expected logarithms in the form that blocks need (see :class:`~latentbits.mixture.model.Ready`)."""
-
-    base: Float
-    slope: Float
-    log_off: Float
-    log_weights: Float
-    padded_base: Float
-    padded_slope: Float
-    probs: Float
-    divergence: float  # KL(q(π) q(a) | prior)
 
 
 @dataclass(frozen=True)
@@ -76,11 +63,7 @@ class VariationalModel(MixtureModel):
         log_on = (psi(self.beta + params.on) - total).T
         log_off = np.ascontiguousarray((psi(self.gamma + params.off) - total).T)
         slope = np.ascontiguousarray(log_on - log_off)
-        log_weights = self.expected_log_weights(params.mass)
-        base = log_weights + log_off.sum(axis=0)
-        return VariationalReady(
-            base, slope, log_off, log_weights, *padded(base, slope), means.probs, self.divergence(params)
-        )
+        return made_ready(self.expected_log_weights(params.mass), slope, log_off, means.probs, params)
 
     def final(self) -> VariationalModel:
         """The model that answers."""
@@ -115,9 +98,9 @@ class VariationalModel(MixtureModel):
         weights = np.maximum(self.expected_weights(params.mass), 1e-300)
         return MixtureParams(weights / weights.sum(), np.clip(probs, EDGE**2, 1 - EDGE))
 
-    def objective(self, ready: Any, stats: MixtureStats) -> float:
+    def objective(self, ready: Any, stats: ClassStats) -> float:
         """The evidence lower bound at the q(π), q(a) of this pass."""
-        return float(stats.log_likelihood - ready.divergence)
+        return float(stats.log_likelihood - self.divergence(ready.params))
 
     def divergence(self, params: VariationalParams) -> float:
         """KL(q(π) q(a) | prior)."""
@@ -129,7 +112,7 @@ class VariationalModel(MixtureModel):
         on, off = self.beta + params.on, self.gamma + params.off
         return value + float(_beta_divergence(on, off, self.beta, self.gamma).sum())
 
-    def m_step(self, params: Any, stats: MixtureStats, again: Again | None) -> Any:
+    def m_step(self, params: Any, stats: ClassStats, again: Again | None) -> Any:
         """New sums; sticks are put into the order that the bound is highest in."""
         seen = stats.mass[:, None] - (0.0 if stats.unseen is None else stats.unseen.T)
         on = np.ascontiguousarray(stats.on.T)
@@ -153,15 +136,15 @@ class VariationalModel(MixtureModel):
         first, second = self._sticks(mass)
         return float((gammaln(first) + gammaln(second) - gammaln(first + second)).sum())
 
-    def rescue(self, params: Any, stats: MixtureStats, again: Again) -> Any:
+    def rescue(self, params: Any, stats: ClassStats, again: Again) -> Any:
         """Nothing: an empty component is what a Bayesian mixture with too many of them is meant to end with."""
         return None
 
-    def as_stats(self, params: Any) -> MixtureStats:
+    def as_stats(self, params: Any) -> ClassStats:
         """The sums per unit of weight."""
         weight = max(float(params.mass.sum()), 1e-300)
         unseen = params.mass[:, None] - params.on - params.off
-        return MixtureStats(params.mass / weight, params.on.T / weight, np.maximum(unseen, 0.0).T / weight, 0.0)
+        return ClassStats(params.mass / weight, params.on.T / weight, np.maximum(unseen, 0.0).T / weight, 0.0)
 
     def arrange(self, params: Any) -> Any:
         """Components by decreasing mass; sticks have an order of their own."""
@@ -264,7 +247,7 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator): 
 
     record_types: ClassVar = {
         kind.__name__: kind
-        for kind in (AveragedModel, Members, VariationalModel, VariationalParams, MixtureStats, Online, Totals)
+        for kind in (AveragedModel, Members, VariationalModel, VariationalParams, ClassStats, Online, Totals)
     }
 
     def __init__(

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numba import config, njit
 
-from ..engine.kernels import GROUP, exp_shares
+from .kernels import GROUP, exp_shares
 
 config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 

@@ -1,4 +1,4 @@
-"""Questions about the class of a row, for all mixtures."""
+"""Questions about the class of a row, for families whose rows belong to one class each."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import frame_of
 from ..data.block import Block
+from .common import frame_of
 
 
 class Memberships(BaseEstimator):
@@ -37,7 +37,7 @@ class Memberships(BaseEstimator):
         return self.predict_proba(X).argmax(axis=1)
 
     def predict_proba(self, X: Any) -> Any:
-        """Class probabilities of every row; the same as ``transform``.
+        """Class probabilities of every row.
 
         Parameters
         ----------
@@ -48,7 +48,7 @@ class Memberships(BaseEstimator):
         (n_rows, n_components) array
         """
         check_is_fitted(self, "_params")
-        return self._per_row(X, self._model.represent)
+        return self._per_row(X, self._model.memberships)
 
     def fit_predict(self, X: Any, y: Any = None, **fit_options: Any) -> Any:
         """Fit, then the most probable class of every row."""
@@ -118,7 +118,7 @@ class _Expected:
         self.model = model
 
     def __call__(self, block: Block, rows: None, ready: Any) -> tuple[tuple[Any, Any], None]:
-        shares = self.model.represent(block, ready) * block.row_weights()[:, None]
+        shares = self.model.memberships(block, ready) * block.row_weights()[:, None]
         known = np.tile(shares.sum(axis=0), (block.n_columns, 1))
         if block.unknown is not None:
             known -= block.unknown.t_dot(shares)
