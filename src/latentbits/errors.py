@@ -75,6 +75,10 @@ class BlocksWarning(LatentBitsWarning):
     """A sampler uses all components that it has, or only one."""
 
 
+class ImproperPriorWarning(LatentBitsWarning):
+    """A prior has no maximum; it is there for comparison only."""
+
+
 class RestartWarning(LatentBitsWarning):
     """One or more starts failed and were left out."""
 

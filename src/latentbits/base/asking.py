@@ -196,7 +196,7 @@ class Asking(BaseEstimator):
         values = self._at_cells(source, rows, columns, lambda block, ready, r, c: block.at(r, c))
         causes = self._at_cells(source, rows, columns, self._model.causes)
         names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
-        return Explanation(rows, columns, values, names, list(self.get_feature_names_out()), **causes._asdict())
+        return Explanation(rows, columns, values, names, self._component_names(), **causes._asdict())
 
     def sample(self, n: int = 1, random_state: Any = None, return_causes: bool = False) -> Any:
         """Draw new rows from the fitted model.
@@ -285,6 +285,20 @@ class Asking(BaseEstimator):
                     }
                 )
         return out
+
+    def _given_unknowns(self, values: Any) -> Any:
+        """Row unknowns (memberships, scores) given by the user, as a matrix."""
+        check_is_fitted(self, "_params")
+        values = np.asarray(values, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != self.n_components:
+            raise InputError(
+                f"{self._name}: one row of {self.n_components} numbers per row is needed; got shape {values.shape}."
+            )
+        return values
+
+    def _component_names(self) -> list[str]:
+        """What the components are called."""
+        return [str(name) for name in self.get_feature_names_out()]
 
     def _feature_names(self) -> list[str]:
         """What the columns are called, in words."""

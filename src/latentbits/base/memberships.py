@@ -34,7 +34,8 @@ class Memberships(BaseEstimator):
         -------
         (n_rows,) array of int
         """
-        return self.predict_proba(X).argmax(axis=1)
+        check_is_fitted(self, "_params")
+        return self._per_row(X, _Largest(self._model))
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities of every row.
@@ -109,6 +110,16 @@ class Memberships(BaseEstimator):
     def profile_frame(self, X: Any = None) -> Any:
         """:meth:`profile_table` as a pandas frame."""
         return frame_of(self.profile_table(X))
+
+
+class _Largest:
+    """The most probable class of every row of a block."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, ready: Any) -> Any:
+        return self.model.memberships(block, ready).argmax(axis=1)
 
 
 class _Expected:

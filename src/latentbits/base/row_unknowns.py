@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
-
-from ..errors import InputError
 
 
 class RowUnknowns(BaseEstimator):
@@ -36,13 +33,3 @@ class RowUnknowns(BaseEstimator):
     def _training_log_likelihood(self, source: Any) -> float:
         """The same, weighted, for the training table."""
         return float(self._weighted_sum(source, self._model.fold_in)[0])
-
-    def _given_unknowns(self, values: Any) -> Any:
-        """Row unknowns given by the user, as a matrix."""
-        check_is_fitted(self, "_params")
-        values = np.asarray(values, dtype=np.float64)
-        if values.ndim != 2 or values.shape[1] != self.n_components:
-            raise InputError(
-                f"{self._name}: one row of {self.n_components} numbers per row is needed; got shape {values.shape}."
-            )
-        return values

@@ -80,7 +80,8 @@ def aligned_zeros(size: int) -> Float:
 def floored_weights(weights: Float) -> Float:
     """Class weights that sum to one, none of them below the edge."""
     floored: Float = np.maximum(weights / weights.sum(), WEIGHT_EDGE / len(weights))
-    return floored / floored.sum()
+    floored /= floored.sum()
+    return floored
 
 
 def draw_classes(weights: Float, probs: Float, n: int, rng: np.random.Generator) -> tuple[Any, Any]:

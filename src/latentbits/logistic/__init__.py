@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from .estimator import LogisticPCA
+from .trait import LatentTrait
 
-__all__ = ["LogisticPCA"]
+__all__ = ["LatentTrait", "LogisticPCA"]

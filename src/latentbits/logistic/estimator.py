@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..base import LatentBitsEstimator, RowUnknowns
 from ..data.rng import stream
 from ..data.summary import Totals
 from ..engine.latent import LatentSample
 from ..errors import InputError
+from .linear import sigmoid
+from .loadings import LoadingsTable
 from .model import LogisticModel, LogisticParams
 
 
-class LogisticPCA(RowUnknowns, LatentBitsEstimator):
+class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
     """Logistic principal component analysis: the log odds of the cells are of rank K, plus a column offset.
 
     Parameters
@@ -155,36 +156,4 @@ class LogisticPCA(RowUnknowns, LatentBitsEstimator):
 
     def inverse_transform(self, scores: Any) -> Any:
         """P(cell = 1) of rows with given scores."""
-        odds = self._given_unknowns(scores) @ self.components_ + self.offset_
-        return 0.5 * (1.0 + np.tanh(0.5 * odds))
-
-    def components_table(self, top: int = 10) -> list[dict[str, Any]]:
-        """The components as rows of a table: the ``top`` features of each with the largest loadings, of either sign.
-
-        Parameters
-        ----------
-        top : int
-            Features per component.
-
-        Returns
-        -------
-        list of dict
-            With component, weight (its part in the squared loadings), rank, feature, loading and marginal.
-        """
-        check_is_fitted(self, "_params")
-        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        sizes = (self.components_**2).sum(axis=1)
-        out = []
-        for k, loadings in enumerate(self.components_):
-            for rank, j in enumerate(np.argsort(-np.abs(loadings), kind="stable")[:top]):
-                out.append(
-                    {
-                        "component": k,
-                        "weight": float(sizes[k] / max(sizes.sum(), 1e-300)),
-                        "rank": rank + 1,
-                        "feature": names[j] if isinstance(names[j], str) else int(names[j]),
-                        "loading": float(loadings[j]),
-                        "marginal": float(self.marginals_[j]),
-                    }
-                )
-        return out
+        return sigmoid(self._given_unknowns(scores) @ self.components_ + self.offset_)

@@ -26,17 +26,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.block import ONE, UNKNOWN, Block, Codes, Float
-from ..engine.latent import LatentSample, blank_rows, draw_rows, empirical_bayes, latent_sample, padded
-from ..engine.protocols import Again, Model
+from ..data.block import Block, Float
+from ..engine.latent import LatentSample, draw_rows, empirical_bayes, latent_sample, padded
+from ..engine.protocols import Again
+from .linear import LinearModel, sigmoid
 
 # Pairs of steps and gradient changes that L-BFGS remembers.
 MEMORY = 10
 # Squared Newton decrement at which the scores of a row are at their best.
 AT_BEST = 1e-10
-# Cells laid out at a time.
-TILE_CELLS = 2**18
-ANSWER_EDGE = 1e-9
 
 
 class Memory(NamedTuple):
@@ -76,25 +74,13 @@ class Ready(NamedTuple):
     params: LogisticParams
 
 
-class Causes(NamedTuple):
-    """Why single cells are as they are."""
-
-    share: Float  # (m, K) part of component k in the absolute contributions to the log odds
-    evidence: Float  # (m, K) contribution u_k v_kj of component k to the log odds of a one
-    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
-
-
 @dataclass(frozen=True)
-class LogisticModel(Model):
+class LogisticModel(LinearModel):
     """The maths of logistic PCA; ``active`` (D,) are the columns that vary, ``base`` (D,) the log odds of a one in each."""
 
     params_type = LogisticParams
-    has_rows = True
     patience = 3  # quasi-Newton steps gain unevenly
 
-    n_components: int
-    active: np.ndarray
-    base: Float
     ridge: float = 1e-3
     solver: str = "lbfgs"
     with_offset: bool = True
@@ -109,20 +95,11 @@ class LogisticModel(Model):
         """Loadings by column, those of constant columns zero."""
         return Ready(padded(np.where(self.active, params.loadings, 0.0).T), params.offset, params)
 
-    def _tiles(self, block: Block) -> Iterator[tuple[slice, Codes]]:
-        """Rows and their cells, a tile at a time; constant columns are unknown to the fit."""
-        step = max(1, TILE_CELLS // max(1, block.n_columns))
-        for low in range(0, block.n_rows, step):
-            part = slice(low, min(low + step, block.n_rows))
-            codes = block.take(np.arange(part.start, part.stop)).codes()
-            codes[:, ~self.active] = UNKNOWN
-            yield part, codes
-
     def fitted(self, block: Block, ready: Ready, starts: Float) -> Iterator[tuple[slice, Float, Float, Float]]:
         """Tile by tile: rows, best scores (n, K), residuals (n, D), log-likelihoods (n,)."""
         from .kernels import fit_rows
 
-        for part, codes in self._tiles(block):
+        for part, codes in self.tiles(block):
             scores, logs = padded(starts[part]), np.empty(len(codes))
             residuals = np.empty(codes.shape)
             fit_rows(codes, ready.padded, ready.offset, self.ridge, AT_BEST, scores, residuals, logs)
@@ -152,7 +129,7 @@ class LogisticModel(Model):
         k, weights = self.n_components, block.row_weights()
         width = ready.padded.shape[1]
         sums, scores, value = np.zeros((block.n_columns, width + 1, width + 2)), np.empty(rows.shape), 0.0
-        for part, codes in self._tiles(block):
+        for part, codes in self.tiles(block):
             new, logs = padded(rows[part]), np.empty(len(codes))
             bound_rows(codes, ready.padded, ready.offset, self.ridge, weights[part], new, sums, logs)
             scores[part], value = new[:, :k], value + float(weights[part] @ logs)
@@ -276,16 +253,9 @@ class LogisticModel(Model):
             scores[part], logs[part] = best, values
         return scores, logs
 
-    def blank_rows(self, block: Block) -> np.ndarray:
-        """Rows in which no column that varies is known."""
-        return blank_rows(block, self.active)
-
     def fold_in(self, block: Block, ready: Ready) -> Float:
         """Log-likelihood (n,) of rows at their best scores, constant columns included."""
-        fixed = np.where(self.active, 0.0, ready.offset)
-        log_off = np.where(self.active, 0.0, -np.logaddexp(0.0, fixed))
-        logs = self._scores(block, ready)[1] + block.ones.dot(fixed[:, None])[:, 0] + log_off.sum()
-        return logs if block.unknown is None else logs - block.unknown.dot(log_off[:, None])[:, 0]
+        return self._scores(block, ready)[1] + self.fixed_logs(block, ready.offset)
 
     def odds(self, scores: Float, ready: Ready) -> Float:
         """Log odds (n, D)."""
@@ -305,11 +275,11 @@ class LogisticModel(Model):
 
     def fill(self, block: Block, ready: Ready) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""
-        return _sigmoid(self.odds(self.represent(block, ready), ready))
+        return sigmoid(self.odds(self.represent(block, ready), ready))
 
     def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
         """The same for single cells (m,)."""
-        return _sigmoid(self._odds_at(self.represent(block, ready)[rows], ready, columns))
+        return sigmoid(self._odds_at(self.represent(block, ready)[rows], ready, columns))
 
     def _odds_at(self, scores: Float, ready: Ready, columns: Any) -> Float:
         """Log odds of single cells."""
@@ -319,31 +289,22 @@ class LogisticModel(Model):
         """A draw of single cells; given the scores of the row they are independent."""
         return by_cell < self.fill_at(block, ready, rows, columns)
 
-    def causes(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Causes:
-        """Contributions of the components to the log odds of single cells."""
-        scores = self.represent(block, ready)
-        parts = scores[rows] * ready.padded[columns, : self.n_components]
-        sizes = np.abs(parts)
-        total = sizes.sum(axis=1, keepdims=True)
-        share = np.where(total > 0, sizes / np.where(total > 0, total, 1.0), 1.0 / self.n_components)
-        return Causes(share, parts, self._without(block, ready, scores, rows, columns))
+    def loadings_at(self, ready: Ready, columns: Any) -> Float:
+        """Loadings (m, K) of the columns of single cells."""
+        return ready.padded[columns, : self.n_components]
 
-    def _without(self, block: Block, ready: Ready, scores: Float, rows: Any, columns: Any) -> Float:
-        """P(cell = 1 | the other cells of its row): the row is fitted without the cell, from where it was."""
-        own = scores[rows].copy()
-        known = np.flatnonzero(block.at(rows, columns) <= ONE)
-        for low in range(0, len(known), 4096):
-            which = known[low : low + 4096]
-            held = block.take(rows[which]).hide(np.arange(len(which)), columns[which])
-            for part, best, _, _ in self.fitted(held, ready, scores[rows[which]]):
-                own[which[part]] = best
-        return _sigmoid(self._odds_at(own, ready, columns))
+    def left_out(self, held: Block, ready: Ready, columns: Any, starts: Float) -> Float:
+        """P(cell = 1) of cells at the best scores of their rows without them."""
+        own = np.empty_like(starts)
+        for part, best, _, _ in self.fitted(held, ready, starts):
+            own[part] = best
+        return sigmoid(self._odds_at(own, ready, columns))
 
     def draw(self, params: LogisticParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) and their scores (n, K), distributed as those of the training rows."""
         assert params.latent is not None
         scores = draw_rows(params.latent, n, rng)
-        on = _sigmoid(self.odds(scores, self.ready(params)))
+        on = sigmoid(self.odds(scores, self.ready(params)))
         return (rng.random(on.shape) < on).astype(np.uint8), scores
 
     def n_free(self, params: LogisticParams) -> int:
@@ -376,8 +337,3 @@ class _Remember:
         size = float(weights @ (scores**2).sum(axis=1))
         stats = LogisticStats(float(weights @ logs), size, float(weights.sum()), None, None, None)
         return (stats, latent_sample(block, scores, self.model.blank_rows(block))), None
-
-
-def _sigmoid(odds: Float) -> Float:
-    """Probabilities of log odds, inside (0, 1)."""
-    return np.clip(0.5 * (1.0 + np.tanh(0.5 * odds)), ANSWER_EDGE, 1 - ANSWER_EDGE)

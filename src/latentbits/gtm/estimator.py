@@ -1,0 +1,431 @@
+"""``BinaryGTM``: a map of binary rows."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import LatentBitsEstimator, Memberships
+from ..data.block import Block, Float
+from ..data.summary import Totals
+from ..engine.classes import ClassStats, Ready
+from ..engine.online import Online
+from ..errors import ImproperPriorWarning, InputError, TableWarning
+from .grid import Shape, suggested_shape
+from .m_steps import HESSIAN_BYTES, M_STEPS
+from .model import GtmModel, GtmParams
+from .projection import refined
+from .reading import MapReading
+from .starts import axes_of, pca_start, random_start, rank_start, uniform_prior
+
+# Newton steps are taken up to this many functions, and while the Hessians of all features fit into memory at once.
+NEWTON_UP_TO = 100
+
+
+class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[override]
+    """Binary generative topographic mapping: a smooth map on which similar rows lie near each other.
+
+    Every row sits at one node of a regular grid in one, two or three dimensions; neighbouring nodes have similar cell
+    probabilities, because their log odds are sums of few smooth functions of the place.  Unknown cells drop out, sparse
+    tables cost time in proportion to their ones.
+
+    Parameters
+    ----------
+    latent_shape : tuple of int, int or "auto"
+        Nodes per axis of the map; one number is a map of one dimension; "auto" makes a square of about 5 √rows nodes.
+        More nodes are a finer grid, not more parameters.
+    basis : {"rbf", "identity"}
+        Gaussian bumps with a constant, or none: every node on its own, which is a plain mixture.
+    basis_shape : tuple of int, int or "auto"
+        Centres of the bumps per axis; by default half as many as nodes.  It sets how detailed the map can be.
+    basis_width : float
+        Standard deviation of a bump, in spacings of the centres.
+    linear : bool
+        Add the coordinates themselves to the basis.
+    prior : {"learned", "uniform"}
+        Weights of the nodes: learned, which fits better, or all the same, which uses the whole map.
+    prior_concentration : float
+        Dirichlet(α, ..., α) prior on learned weights, α ≥ 1; 2 to 5 keeps more of the map filled.
+    weight_prior : {"auto", "ridge", "beta", "girolami"}
+        Prior of the basis weights: Gaussian, centred at the map that is the column marginals everywhere ("auto" with bumps);
+        ``smoothing`` pseudo-rows of the marginals at every node ("auto" with the identity); or the skewed prior of the
+        paper, which has no maximum: with it the fit climbs by gradient steps, stops when the likelihood falls, and warns.
+    ridge, ridge_bias : float
+        Precision of the Gaussian prior, of the bumps and of the constant.
+    smoothing : float
+        Rows' worth of the Beta prior.
+    skew, weight_limit : float
+        β of the paper's prior, and the largest size of a weight under it.
+    m_step : {"auto", "newton", "bound", "gradient"}
+        Damped Newton steps ("auto" for up to 100 functions and a few thousand features), steps of fixed curvature ("auto"
+        beyond), or the paper's gradient steps.
+    n_inner : int or "auto"
+        Steps per pass; none of them looks at the table.  "auto" is 2, 5 and 5.
+    init : {"pca", "pca-rank", "random"} or (n_functions, n_features) array
+        The plane of the principal axes; rows spread evenly along them; random weights; or given basis weights.
+    n_init : int
+        Starts if they are random; the others are the same every time.
+    max_iter : int
+        Passes over the table per start.
+    tol : float
+        A start has settled when a pass gains less than this many nats per observed cell.
+    accelerate : bool
+        Use SQUAREM jumps, kept only when the objective agrees.
+    random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    Attributes
+    ----------
+    latent_points_ : (n_nodes, n_dimensions) array
+        Nodes in [-1, 1]; the last axis runs fastest.  ``latent_shape_`` has the nodes per axis.
+    prior_, weights_ : (n_nodes,) array
+        Weights of the nodes.
+    components_, logits_ : (n_nodes, n_features) array
+        P(cell = 1) at the nodes, and its log odds.
+    basis_weights_ : (n_functions, n_features) array
+        The constant comes last.  ``basis_centers_`` and ``basis_scale_`` are places and widths of the bumps.
+    log_likelihood_, gradient_norm_ : float
+        Of the training table; largest slope of the objective by a weight, per row (0 at a maximum).
+    objective_, n_iter_, converged_, history_, restarts_, n_reached_, marginals_, unobserved_features_
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    References
+    ----------
+    M. Girolami, *A Generative Model for Sparse Discrete Binary Data with Non-Uniform Categorical Priors* (ESANN 2002);
+    C. Bishop, M. Svensén, C. Williams, *GTM: The Generative Topographic Mapping*, Neural Computation 10 (1998);
+    I. Nabney, Y. Sun, P. Tiňo, A. Kabán, IEEE TKDE 17 (2005), magnification and hierarchies.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryGTM
+    >>> from latentbits.datasets import load_zoo
+    >>> zoo = load_zoo()
+    >>> model = BinaryGTM(latent_shape=(6, 6)).fit(zoo.data)
+    >>> model.transform(zoo.data).shape
+    (101, 2)
+    >>> bool(model.class_map(zoo.data, zoo.target).predict(zoo.data)[0] == zoo.target[0])
+    True
+    """
+
+    record_types: ClassVar = {kind.__name__: kind for kind in (GtmModel, GtmParams, ClassStats, Online, Totals)}
+    work = 4
+
+    def __init__(
+        self,
+        latent_shape: Any = (15, 15),
+        *,
+        basis: str = "rbf",
+        basis_shape: Any = "auto",
+        basis_width: float = 1.0,
+        linear: bool = False,
+        prior: str = "learned",
+        prior_concentration: float = 1.0,
+        weight_prior: str = "auto",
+        ridge: float = 0.1,
+        ridge_bias: float = 0.001,
+        smoothing: float = 2.0,
+        skew: float = 1.0,
+        weight_limit: float = 30.0,
+        m_step: str = "auto",
+        n_inner: Any = "auto",
+        init: Any = "pca",
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-6,
+        accelerate: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        block_rows: int | None = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        binarize: float | None = None,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.latent_shape = latent_shape
+        self.basis = basis
+        self.basis_shape = basis_shape
+        self.basis_width = basis_width
+        self.linear = linear
+        self.prior = prior
+        self.prior_concentration = prior_concentration
+        self.weight_prior = weight_prior
+        self.ridge = ridge
+        self.ridge_bias = ridge_bias
+        self.smoothing = smoothing
+        self.skew = skew
+        self.weight_limit = weight_limit
+        self.m_step = m_step
+        self.n_inner = n_inner
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.accelerate = accelerate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.block_rows = block_rows
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.binarize = binarize
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True  # for the check that Memberships speaks of
+        return tags
+
+    @property
+    def n_components(self) -> int:
+        """Number of nodes."""
+        automatic = isinstance(self.latent_shape, str)
+        return int(np.prod(getattr(self, "latent_shape_", (1,)) if automatic else self._shape("latent_shape")))
+
+    def _check_options(self) -> None:
+        self._check_shapes()
+        super()._check_options()
+        self._positive("basis_width")
+        self._flag("linear")
+        self._one_of("prior", ("learned", "uniform"))
+        self._number("prior_concentration", 1.0)
+        for name in ("ridge", "ridge_bias"):
+            self._number(name, 0.0)
+        for name in ("smoothing", "skew", "weight_limit"):
+            self._positive(name)
+        if self.n_inner != "auto":
+            self._whole("n_inner", 1)
+        if isinstance(self.init, str) and self.init not in ("pca", "pca-rank", "random"):
+            raise InputError(
+                f"{self._name}: init must be 'pca', 'pca-rank', 'random' or an array of weights; got {self.init!r}."
+            )
+        self._check_priors()
+
+    def _check_priors(self) -> None:
+        """Refuse priors and steps that do not go together."""
+        self._one_of("weight_prior", ("auto", "ridge", "beta", "girolami"))
+        self._one_of("m_step", ("auto", *M_STEPS))
+        if self.basis == "identity" and self.weight_prior not in ("auto", "beta"):
+            raise InputError(
+                f"{self._name}: basis='identity' has the Beta prior only; got weight_prior={self.weight_prior!r}. Use 'auto'."
+            )
+        if self.weight_prior == "girolami" and self.m_step not in ("auto", "gradient"):
+            raise InputError(
+                f"{self._name}: weight_prior='girolami' has no maximum, so only m_step='gradient' is offered with it; got "
+                f"{self.m_step!r}."
+            )
+
+    def _check_shapes(self) -> None:
+        """Refuse maps that cannot be."""
+        self._one_of("basis", ("rbf", "identity"))
+        if self.latent_shape == "auto":
+            return
+        shape = self._shape("latent_shape")
+        if self.basis == "identity":
+            return
+        if min(shape) < 2:
+            raise InputError(
+                f"{self._name}: every axis of latent_shape needs 2 nodes or more; got {self.latent_shape!r}."
+            )
+        self._basis_shape(shape)
+
+    def _shape(self, name: str) -> Shape:
+        """An option that is a shape, as a tuple of one to three numbers."""
+        value = getattr(self, name)
+        sides = [value] if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else value
+        try:
+            shape = tuple(sides)
+        except TypeError:
+            shape = ()
+        good = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in shape)
+        if not good or not 1 <= len(shape) <= 3:
+            raise InputError(
+                f"{self._name}: {name} must be a whole number, up to three of them in a tuple, or 'auto'; got {value!r:.60}."
+            )
+        return tuple(int(n) for n in shape)
+
+    def _basis_shape(self, latent_shape: Shape) -> Shape:
+        """Centres per axis; empty for the identity."""
+        if self.basis == "identity":
+            return ()
+        automatic = isinstance(self.basis_shape, str) and self.basis_shape == "auto"
+        shape = tuple(max(2, -(-n // 2)) for n in latent_shape) if automatic else self._shape("basis_shape")
+        n_functions, n_nodes = int(np.prod(shape)) + len(shape) * bool(self.linear) + 1, int(np.prod(latent_shape))
+        if len(shape) != len(latent_shape) or min(shape) < 2 or n_functions > n_nodes:
+            raise InputError(
+                f"{self._name}: basis_shape {shape} makes {n_functions} functions for the {n_nodes} nodes of "
+                f"{latent_shape}. It needs as many axes as the map, 2 centres or more on each, and no more functions than "
+                "there are nodes."
+            )
+        return shape
+
+    def _check_table(self, sums: Totals) -> None:
+        super()._check_table(sums)
+        n_axes = 2 if self.latent_shape == "auto" else len(self._shape("latent_shape"))
+        if sums.n_rows < n_axes + 1 or len(sums.ones) < n_axes:
+            raise InputError(
+                f"{self._name}: a map of {n_axes} dimensions needs {n_axes} columns and {n_axes + 1} rows or more; the table "
+                f"has {sums.n_rows} sample(s) and {len(sums.ones)} feature(s). Use a latent_shape with fewer axes."
+            )
+        fixed = int(((sums.ones == 0) | (sums.ones == sums.observed))[sums.observed > 0].sum())
+        if fixed:
+            warnings.warn(
+                f"{self._name}: {fixed} column{'s' * (fixed > 1)} with only one value; they say nothing about the map.",
+                TableWarning,
+                stacklevel=5,
+            )
+
+    def _map_shape(self, sums: Totals) -> Shape:
+        """Nodes per axis for this table; a stream keeps the map that it began with."""
+        if self.latent_shape != "auto":
+            return self._shape("latent_shape")
+        if getattr(self, "_online_sums", None) is not None:
+            return tuple(self._model.latent_shape)
+        return suggested_shape(sums.n_rows)
+
+    def _build(self, sums: Totals) -> GtmModel:
+        shape = self._map_shape(sums)
+        self.latent_shape_ = shape
+        basis_shape = self._basis_shape(shape)
+        automatic = "beta" if self.basis == "identity" else "ridge"
+        weight_prior = automatic if self.weight_prior == "auto" else self.weight_prior
+        step = self.m_step
+        if step == "auto":
+            n_functions = int(np.prod(basis_shape)) + len(shape) * bool(self.linear) + 1
+            packed = 4 * n_functions * (n_functions + 1) * len(sums.ones)  # bytes of all Hessians
+            small = n_functions <= NEWTON_UP_TO and packed <= HESSIAN_BYTES
+            step = "gradient" if weight_prior == "girolami" else "newton" if small else "bound"
+        return GtmModel(
+            n_components=int(np.prod(shape)),
+            latent_shape=shape,
+            base=np.log(sums.marginals) - np.log1p(-sums.marginals),
+            basis_shape=basis_shape,
+            basis_width=float(self.basis_width),
+            linear=bool(self.linear),
+            learned_prior=self.prior == "learned",
+            concentration=float(self.prior_concentration),
+            weight_prior=weight_prior,
+            ridge=float(self.ridge),
+            ridge_bias=float(self.ridge_bias),
+            smoothing=float(self.smoothing),
+            skew=float(self.skew),
+            limit=float(self.weight_limit) if weight_prior == "girolami" else np.inf,
+            step=step,
+            n_inner=0 if self.n_inner == "auto" else int(self.n_inner),
+            total_weight=sums.weight,
+        )
+
+    def _n_starts(self) -> int:
+        return int(self.n_init) if isinstance(self.init, str) and self.init == "random" else 1
+
+    def _start(self, model: GtmModel, sweep: Any, seed: int, restart: int) -> GtmParams:
+        if model.weight_prior == "girolami":
+            warnings.warn(
+                f"{self._name}: weight_prior='girolami' cannot be normalised and pulls every weight to its limit; the fit is "
+                "stopped when the likelihood falls. Use 'ridge' for anything but comparison with the paper.",
+                ImproperPriorWarning,
+                stacklevel=6,
+            )
+        if not isinstance(self.init, str):
+            return GtmParams(self._given_weights(model), uniform_prior(model))
+        axes = None if self.init == "random" else axes_of(model, sweep)
+        if axes is None:
+            if self.init != "random":
+                warnings.warn(
+                    f"{self._name}: the rows vary in fewer directions than the map has; the start is random instead of "
+                    f"{self.init!r}.",
+                    TableWarning,
+                    stacklevel=6,
+                )
+            return random_start(model, seed, restart)
+        return pca_start(model, axes) if self.init == "pca" else rank_start(model, sweep, axes)
+
+    def _given_weights(self, model: GtmModel) -> Float:
+        """Basis weights from the user."""
+        wanted = (model.features.shape[1], len(model.base))
+        try:
+            weights = np.array(self.init, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{self._name}: init cannot be read as weights.") from None
+        if weights.shape != wanted or not np.isfinite(weights).all():
+            raise InputError(
+                f"{self._name}: init must be finite basis weights of shape {wanted}; got shape {weights.shape}."
+            )
+        return np.ascontiguousarray(weights.T)
+
+    def _adopt(self) -> None:
+        model, params = self._model, self._params
+        self.latent_shape_ = tuple(int(n) for n in model.latent_shape)
+        self.latent_points_ = model.points
+        if not model.is_identity:
+            self.basis_centers_, self.basis_scale_ = model.basis.centers, model.basis.scale
+        self.basis_weights_ = params.weights.T
+        self.prior_ = self.weights_ = params.prior
+        self.log_likelihood_, self.gradient_norm_ = float(params.log_likelihood), float(params.gradient)
+        ready = model.ready(params)
+        self.logits_, self.components_ = ready.slope.T, ready.probs
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns that ``transform`` returns."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("not fitted yet")
+        return len(self._model.latent_shape)
+
+    def _component_names(self) -> list[str]:
+        """What the nodes are called."""
+        return [f"node{k}" for k in range(self._model.n_components)]
+
+    def transform(self, X: Any, kind: str = "mean") -> Any:
+        """Places of the rows on the map.
+
+        Parameters
+        ----------
+        X : table
+        kind : {"mean", "mode", "refined"}
+            Posterior mean; the most probable node; or the most probable place between the nodes, which spreads rows that
+            share a node (it looks at every cell of the table).
+
+        Returns
+        -------
+        (n_rows, n_dimensions) array
+            Coordinates in [-1, 1].
+        """
+        check_is_fitted(self, "_params")
+        if kind not in ("mean", "mode", "refined"):
+            raise InputError(f"{self._name}: kind must be 'mean', 'mode' or 'refined'; got {kind!r}.")
+        if kind == "refined":
+            self._needs_smooth("kind='refined'")
+            return self._per_row(X, _Refined(self._model))
+        return self._per_row(X, self._model.represent if kind == "mean" else self._model.modes)
+
+    def summary(self) -> str:
+        """A few lines on the fit: map, value, starts, convergence, and how much of the map is used.
+
+        Returns
+        -------
+        str
+        """
+        check_is_fitted(self, "_params")
+        used = float(np.exp(-(self.prior_ * np.log(self.prior_)).sum()))
+        lines = super().summary().split("\n")
+        sides = " × ".join(map(str, self.latent_shape_))
+        n_functions = len(self.basis_weights_)
+        lines[0] = f"{self._name} of {sides} nodes and {n_functions} functions on {self.n_features_in_} features"
+        lines.append(f"the prior spreads over {used:.0f} of {len(self.prior_)} nodes")
+        return "\n".join(lines)
+
+
+class _Refined:
+    """Refined places of a block's rows."""
+
+    def __init__(self, model: GtmModel) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, ready: Ready) -> Float:
+        return refined(self.model, block, ready)

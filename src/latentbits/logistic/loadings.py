@@ -1,0 +1,44 @@
+"""Components that are loadings, read as tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+
+class LoadingsTable(BaseEstimator):
+    """Goes before :class:`~latentbits.base.LatentBitsEstimator` in families whose components are loadings."""
+
+    def components_table(self, top: int = 10) -> list[dict[str, Any]]:
+        """The components as rows of a table: the ``top`` features of each with the largest loadings, of either sign.
+
+        Parameters
+        ----------
+        top : int
+            Features per component.
+
+        Returns
+        -------
+        list of dict
+            With component, weight (its part in the squared loadings), rank, feature, loading and marginal.
+        """
+        check_is_fitted(self, "_params")
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        sizes = (self.components_**2).sum(axis=1)
+        out = []
+        for k, loadings in enumerate(self.components_):
+            for rank, j in enumerate(np.argsort(-np.abs(loadings), kind="stable")[:top]):
+                out.append(
+                    {
+                        "component": k,
+                        "weight": float(sizes[k] / max(sizes.sum(), 1e-300)),
+                        "rank": rank + 1,
+                        "feature": names[j] if isinstance(names[j], str) else int(names[j]),
+                        "loading": float(loadings[j]),
+                        "marginal": float(self.marginals_[j]),
+                    }
+                )
+        return out

@@ -1,0 +1,230 @@
+"""Latent trait model with Gaussian scores, by Tipping's variational EM (NIPS 1999).
+
+Story: every row has scores x ~ N(0, I); cell j is 1 with probability σ(v_j'x + b_j).
+
+===================  ==============================  ==========================================================
+symbol               name here                       where
+===================  ==============================  ==========================================================
+v_j, b_j             ``loadings`` (K, D), ``offset``
+ξ_nj                 made anew from the row state    where the bound of Jaakkola & Jordan touches
+μ_n, C_n             row state (n, K + K²)           Gaussian posterior of the scores under the bound
+-2 λ(ξ)              ``bend``                        tanh(ξ/2) / (2 ξ), curvature of the bound
+===================  ==============================  ==========================================================
+
+log σ(z) >= log σ(ξ) + (z - ξ)/2 + λ(ξ) (z² - ξ²), so the posterior is Gaussian, and ξ, posterior and (v, b) have closed
+forms, each raising the bound.  A pass looks at every cell, also of sparse tables: λ(ξ) is not zero at zeros.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..data.block import Block, Float
+from ..engine.latent import LatentSample, empirical_bayes
+from ..engine.protocols import Again
+from .linear import LinearModel, sigmoid
+
+# Points per axis of the quadrature that likelihoods of one or two traits are taken by.
+QUADRATURE = 40
+# Points by which the mean of σ over a Gaussian is taken.
+MEAN_POINTS = 20
+# A posterior has settled when a round raises its bound by less, in nats.
+SETTLED = 1e-10
+MOST_ROUNDS = 500
+# Cells whose means are taken at a time.
+CELLS = 1 << 18
+
+
+class TraitParams(NamedTuple):
+    """Loadings (K, D) and offset (D,)."""
+
+    loadings: Float
+    offset: Float
+
+
+class TraitStats(NamedTuple):
+    """Sums over rows."""
+
+    bound: float
+    equations: Float  # (D, K + 1, K + 2)
+
+
+class Ready(NamedTuple):
+    """Parameters in the form that blocks need."""
+
+    loadings: Float  # (D, K), zero at constant columns
+    offset: Float
+    params: TraitParams
+
+
+@dataclass(frozen=True)
+class TraitModel(LinearModel):
+    """The maths of the latent trait model."""
+
+    params_type: ClassVar[Any] = TraitParams
+
+    ridge: float = 1e-6
+    n_rounds: int = 2
+
+    def start_rows(self, block: Block, params: TraitParams, seed: int, restart: int) -> Float:
+        """Scores of zero without spread: ξ then begins at |b|."""
+        return np.zeros((block.n_rows, self.n_components * (self.n_components + 1)))
+
+    def ready(self, params: TraitParams) -> Ready:
+        """Loadings by column."""
+        return Ready(np.ascontiguousarray(np.where(self.active, params.loadings, 0.0).T), params.offset, params)
+
+    def e_step(self, block: Block, rows: Float, ready: Ready) -> tuple[TraitStats, Float]:
+        """Posteriors of the rows, the bound, and the normal equations of every column."""
+        k = self.n_components
+        equations = np.zeros((block.n_columns, k + 1, k + 2))
+        state, logs = self._updated(block, ready, rows, self.n_rounds, 0.0, equations)
+        return TraitStats(float(logs @ block.row_weights()), equations), state
+
+    def _updated(
+        self, block: Block, ready: Ready, rows: Float, most: int, tol: float, sums: Float
+    ) -> tuple[Float, Float]:
+        """New row states and the bounds (n,) of the columns that vary."""
+        from .trait_kernels import posterior_rows
+
+        state, logs, weights = rows.copy(), np.empty(block.n_rows), block.row_weights()
+        for part, codes in self.tiles(block):
+            posterior_rows(codes, ready.loadings, ready.offset, weights[part], most, tol, state[part], logs[part], sums)
+        return state, logs
+
+    def objective(self, ready: Ready, stats: TraitStats) -> float:
+        """The bound on the log-likelihood, less the ridge."""
+        return stats.bound - 0.5 * self.ridge * self._size(ready.params)
+
+    def _size(self, params: TraitParams) -> float:
+        """Squared size of what is fitted."""
+        return float((params.loadings[:, self.active] ** 2).sum() + (params.offset[self.active] ** 2).sum())
+
+    def m_step(self, params: TraitParams, stats: TraitStats, again: Again | None) -> TraitParams:
+        """Loadings and offset of every column by weighted least squares."""
+        k = self.n_components
+        matrix, right = stats.equations[:, :, :-1].copy(), stats.equations[:, :, -1]
+        matrix[:, range(k + 1), range(k + 1)] += self.ridge
+        solved = np.linalg.solve(matrix, right[:, :, None])[:, :, 0].T
+        loadings = np.where(self.active, solved[:k], 0.0)
+        return TraitParams(loadings, np.where(self.active, solved[k], params.offset))
+
+    def arrange(self, params: TraitParams) -> TraitParams:
+        """Traits turned so that loadings are orthogonal, the largest first; the largest loading of each is positive."""
+        _, lengths, axes = np.linalg.svd(params.loadings, full_matrices=False)
+        loadings = np.zeros_like(params.loadings)
+        loadings[: len(lengths)] = lengths[:, None] * axes
+        largest = loadings[np.arange(len(loadings)), np.abs(loadings).argmax(axis=1)]
+        return TraitParams(np.where(largest < 0, -1.0, 1.0)[:, None] * loadings, params.offset)
+
+    def kept(self, params: TraitParams) -> Float:
+        """Loadings."""
+        return params.loadings
+
+    # Answers: the same questions for every family.
+
+    def posterior(self, block: Block, ready: Ready) -> tuple[Float, Float, Float]:
+        """Means (n, K), covariances (n, K, K) and bounds (n,) of the columns that vary."""
+        k = self.n_components
+        start = self.start_rows(block, ready.params, 0, 0)
+        state, logs = self._updated(block, ready, start, MOST_ROUNDS, SETTLED, np.empty((0, k + 1, k + 2)))
+        return state[:, :k], state[:, k:].reshape(-1, k, k), logs
+
+    def represent(self, block: Block, ready: Ready) -> Float:
+        """Posterior means of the scores (n, K)."""
+        return self.posterior(block, ready)[0]
+
+    def bound(self, block: Block, ready: Ready) -> Float:
+        """Lower bound on log p(row) (n,)."""
+        return self.posterior(block, ready)[2] + self.fixed_logs(block, ready.offset)
+
+    @cached_property
+    def quadrature(self) -> LatentSample:
+        """Gauss-Hermite points (Q, K) and weights of the standard normal, for one or two traits."""
+        points, weights = np.polynomial.hermite_e.hermegauss(QUADRATURE)
+        grids = np.meshgrid(*[points] * self.n_components, indexing="ij")
+        products = np.prod(np.meshgrid(*[weights / weights.sum()] * self.n_components, indexing="ij"), axis=0).ravel()
+        values = np.stack([grid.ravel() for grid in grids], axis=1)
+        kept = products > 1e-300
+        return LatentSample(np.arange(int(kept.sum()), dtype=np.uint64), products[kept], values[kept])
+
+    def log_prob(self, block: Block, ready: Ready) -> Float:
+        """log p(row) (n,): by quadrature for one or two traits, else the bound."""
+        if self.n_components > 2:
+            return self.bound(block, ready)
+
+        def logs(scores: Float) -> tuple[Float, Float]:
+            odds = scores @ ready.loadings.T + ready.offset
+            return odds, -np.logaddexp(0.0, odds)
+
+        return empirical_bayes(block, self.quadrature, logs)
+
+    def _chances(self, middle: Float, variance: Float) -> Float:
+        """Mean of σ(a) for a ~ N(middle, variance), element by element."""
+        points, weights = np.polynomial.hermite_e.hermegauss(MEAN_POINTS)
+        spread, out = np.sqrt(variance), np.zeros_like(middle)
+        for point, weight in zip(points, weights / weights.sum()):
+            out += weight * sigmoid(middle + point * spread)
+        return out
+
+    def fill(self, block: Block, ready: Ready) -> Float:
+        """P(cell = 1 | observed cells of the row) (n, D)."""
+        means, covariances, _ = self.posterior(block, ready)
+        out = np.empty((block.n_rows, block.n_columns))
+        step = max(1, CELLS // block.n_columns)
+        for low in range(0, block.n_rows, step):
+            part = slice(low, low + step)
+            variance = np.einsum("jk,nkm,jm->nj", ready.loadings, covariances[part], ready.loadings, optimize=True)
+            middle = means[part] @ ready.loadings.T + ready.offset
+            out[part] = self._chances(middle, np.maximum(variance, 0.0))
+        return out
+
+    def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
+        """The same for single cells (m,)."""
+        means, covariances, _ = self.posterior(block, ready)
+        return self._chances_at(means[rows], covariances[rows], ready, columns)
+
+    def _chances_at(self, means: Float, covariances: Float, ready: Ready, columns: Any) -> Float:
+        """P(cell = 1) of single cells (m,) whose rows have these posteriors."""
+        loadings = ready.loadings[columns]
+        variance = np.einsum("mk,mkl,ml->m", loadings, covariances, loadings)
+        middle = np.einsum("mk,mk->m", means, loadings) + ready.offset[columns]
+        return self._chances(middle, np.maximum(variance, 0.0))
+
+    def fill_draw(self, block: Block, ready: Ready, rows: Any, columns: Any, by_row: Float, by_cell: Float) -> Any:
+        """A joint draw of single cells: scores for every row from its posterior, then the cells given the scores."""
+        from .trait_kernels import spread_uniforms
+
+        means, covariances, _ = self.posterior(block, ready)
+        uniforms = np.empty(means.shape)
+        spread_uniforms(by_row, uniforms)
+        noise = ndtri(np.clip(uniforms, 1e-16, 1 - 1e-16))
+        scores = means + np.einsum("nkm,nm->nk", np.linalg.cholesky(covariances), noise)
+        odds = np.einsum("mk,mk->m", scores[rows], ready.loadings[columns]) + ready.offset[columns]
+        return by_cell < sigmoid(odds)
+
+    def loadings_at(self, ready: Ready, columns: Any) -> Float:
+        """Loadings (m, K) of the columns of single cells."""
+        return ready.loadings[columns]
+
+    def left_out(self, held: Block, ready: Ready, columns: Any, starts: Float) -> Float:
+        """P(cell = 1) of cells given the posteriors of their rows without them."""
+        means, covariances, _ = self.posterior(held, ready)
+        return self._chances_at(means, covariances, ready, columns)
+
+    def draw(self, params: TraitParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rows (n, D) and their scores (n, K)."""
+        scores = rng.standard_normal((n, self.n_components))
+        on = sigmoid(scores @ np.where(self.active, params.loadings, 0.0) + params.offset)
+        return (rng.random(on.shape) < on).astype(np.uint8), scores
+
+    def n_free(self, params: TraitParams) -> int:
+        """Free parameters: loadings and offset, less the rotations that change nothing."""
+        d, k = int(self.active.sum()), self.n_components
+        k = min(k, d)
+        return max(1, d * (k + 1) - k * (k - 1) // 2)
