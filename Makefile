@@ -54,6 +54,7 @@ papers: $(VENV)/.test
 	$(BIN)/python -m papers.aspect --full
 	$(BIN)/python -m papers.noisy_or --full
 	$(BIN)/python -m papers.bayesian_mixture --full
+	$(BIN)/python -m papers.gtm --full
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.mixture

@@ -6,7 +6,9 @@ from latentbits import (
     AspectBernoulli,
     BayesianBernoulliMixture,
     BernoulliMixture,
+    BinaryGTM,
     DPBernoulliMixture,
+    LatentTrait,
     LogisticPCA,
     NoisyOrComponentAnalysis,
     RestrictedBoltzmann,
@@ -121,5 +123,23 @@ FAMILIES = [
         chains(sampler="blocked", learn_cells="shared", n_warmup=2, answer_draws=4)(DPBernoulliMixture),
         seeded_at_rows=True,
     ),
+    Family("BinaryGTM", options(latent_shape=(5, 4), max_iter=30, random_state=0)(BinaryGTM)),
+    Family(
+        "BinaryGTM, random starts and bound",
+        options(
+            latent_shape=9,
+            init="random",
+            m_step="bound",
+            prior_concentration=2.0,
+            n_init=2,
+            max_iter=30,
+            random_state=0,
+        )(BinaryGTM),
+    ),
+    Family(
+        "BinaryGTM, identity from ranks",
+        options(latent_shape=(3, 3), basis="identity", init="pca-rank", max_iter=30, random_state=0)(BinaryGTM),
+    ),
+    Family("LatentTrait", options(n_components=2, n_init=2, max_iter=40, random_state=0)(LatentTrait)),
     Family("RestrictedBoltzmann", epochs(), seeded_at_rows=True),
 ]

@@ -335,7 +335,7 @@ class Asking(BaseEstimator):
         str
         """
         check_is_fitted(self, "_params")
-        lines = [f"{self._name} with {self.n_components} components on {self.n_features_in_} features"]
+        lines = [f"{self._name} with {self._size} components on {self.n_features_in_} features"]
         if getattr(self, "restarts_", None):
             n = len(self.restarts_)
             lines.append(f"objective {self.objective_:.4f}, best value reached in {self.n_reached_} of {n} starts")

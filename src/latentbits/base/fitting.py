@@ -87,7 +87,8 @@ class Fitting(BaseEstimator):
 
     def _check_options(self) -> None:
         """Refuse options that make no sense; families add their own and call this."""
-        self._whole("n_components", 1)
+        if "n_components" in self.get_params(deep=False):
+            self._whole("n_components", 1)
         self._whole("max_iter", 1)
         self._whole("n_init", 1)
         self._number("tol", 0.0)
@@ -145,6 +146,11 @@ class Fitting(BaseEstimator):
                 f"{self._name}: {name} ({on:g}, {off:g}) has no mode inside (0, 1); both numbers must be 1 or more."
             )
         return on, off
+
+    @property
+    def _size(self) -> int:
+        """Number of components that the options ask for."""
+        return int(self.n_components)
 
     @property
     def _name(self) -> str:
@@ -252,7 +258,7 @@ class Fitting(BaseEstimator):
             n_init,
             options,
             self._listeners(n_init, X),
-            f"{self._name} (K={self.n_components})",
+            f"{self._name} (K={self._size})",
             self._bookmark(sums, digest, seed, warm),
             model.params_type,
         )
@@ -267,10 +273,10 @@ class Fitting(BaseEstimator):
     def _check_going_on(self, n_columns: int, what: str) -> None:
         """Refuse to go on from parameters of another shape."""
         before = (self._model.n_components, len(self.marginals_))
-        if before != (self.n_components, n_columns):
+        if before != (self._size, n_columns):
             raise InputError(
                 f"{self._name}: {what} cannot go on with another shape ({before[0]} components and {before[1]} columns "
-                f"before, {self.n_components} and {n_columns} now). Make a new estimator."
+                f"before, {self._size} and {n_columns} now). Make a new estimator."
             )
 
     def _take(self, model: Any, sweep: Any, result: Result, sums: Totals) -> None:

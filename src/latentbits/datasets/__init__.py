@@ -11,7 +11,7 @@ from .embedded import (
     load_votes,
     load_zoo,
 )
-from .generators import make_aspect, make_images, make_mixture, make_noisy_or
+from .generators import make_aspect, make_images, make_map, make_mixture, make_noisy_or
 from .prepared import PREPARED, fetch, find, load_debd
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "load_zoo",
     "make_aspect",
     "make_images",
+    "make_map",
     "make_mixture",
     "make_noisy_or",
 ]

@@ -243,3 +243,63 @@ def make_images(
     rng = stream(random_state, "sample", 4)
     links = strength * shapes.reshape(8, 64)
     return _draw_noisy_or(links, background.ravel(), np.full(8, prior), n_rows, unknown, rng)
+
+
+class MadeMap(NamedTuple):
+    """A table drawn from a map and the truth behind it."""
+
+    data: np.ndarray  # (n, D) float, NaN where unknown
+    nodes: np.ndarray  # (n,) node of every row
+    places: np.ndarray  # (n, L) its place
+    probs: np.ndarray  # (K, D) at the nodes
+
+
+def make_map(
+    n_rows: int = 1000,
+    n_columns: int = 100,
+    *,
+    latent_shape: tuple[int, ...] = (15, 15),
+    basis_shape: tuple[int, ...] = (4, 4),
+    spread: float = 2.0,
+    constant: float = -2.0,
+    unknown: float = 0.0,
+    random_state: int = 0,
+) -> MadeMap:
+    """Draw rows from random nodes of a random smooth map.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Size.
+    latent_shape, basis_shape : tuple of int
+        Nodes and centres of the bumps per axis.
+    spread, constant : float
+        Standard deviation of the weights of the bumps, and the weight of the constant.
+    unknown : float
+        Share of cells made unknown at random.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    MadeMap
+        ``data, nodes, places, probs``.
+
+    Examples
+    --------
+    >>> made = make_map(50, 20, random_state=0)
+    >>> made.data.shape, made.places.shape, made.probs.shape
+    ((50, 20), (50, 2), (225, 20))
+    """
+    from ..gtm.grid import Basis, grid_points
+
+    rng = stream(random_state, "sample", 5)
+    points, basis = grid_points(latent_shape), Basis(basis_shape)
+    weights = spread * rng.standard_normal((basis.n_functions, n_columns))
+    weights[-1] = constant
+    probs = 1.0 / (1.0 + np.exp(-basis.features(points) @ weights))
+    nodes = rng.integers(len(points), size=n_rows)
+    data = (rng.random((n_rows, n_columns)) < probs[nodes]).astype(float)
+    if unknown > 0:
+        data[rng.random(data.shape) < unknown] = np.nan
+    return MadeMap(data, nodes, points[nodes], probs)

@@ -182,7 +182,7 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
         return tags
 
     @property
-    def n_components(self) -> int:
+    def _size(self) -> int:
         """Number of nodes."""
         automatic = isinstance(self.latent_shape, str)
         return int(np.prod(getattr(self, "latent_shape_", (1,)) if automatic else self._shape("latent_shape")))
@@ -344,6 +344,15 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
                 )
             return random_start(model, seed, restart)
         return pca_start(model, axes) if self.init == "pca" else rank_start(model, sweep, axes)
+
+    def _going_on(self, model: GtmModel, fresh: GtmParams) -> GtmParams:
+        wanted, held = model.features.shape[1], self._params.weights.shape[1]
+        if held != wanted:
+            raise InputError(
+                f"{self._name}: the fit cannot go on with another basis ({held} functions before, {wanted} now). Make a new "
+                "estimator."
+            )
+        return self._params
 
     def _given_weights(self, model: GtmModel) -> Float:
         """Basis weights from the user."""

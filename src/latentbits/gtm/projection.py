@@ -15,7 +15,7 @@ from ..engine.classes import Ready
 from .model import GtmModel, logistic
 
 TILE_CELLS = 1 << 20
-MOST_STEPS = 50
+MOST_STEPS = 500
 HALVINGS = 20
 # A gain below this many nats, or a step below this part of the map, ends a row's climb.
 SMALL_GAIN, SMALL_STEP = 1e-10, 1e-7

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .causes import cause_pictures, causes, expansion, tiles
 from .chains import coclustering, fill_ins, traces
+from .maps import component_planes, latent_map, node_images
 from .profiles import components, profile
 from .progress import restarts, selection
 from .sources import communities, loadings
@@ -13,10 +14,13 @@ __all__ = [
     "causes",
     "coclustering",
     "communities",
+    "component_planes",
     "components",
     "expansion",
     "fill_ins",
+    "latent_map",
     "loadings",
+    "node_images",
     "profile",
     "restarts",
     "selection",

@@ -1,0 +1,630 @@
+"""Binary GTM: sums, steps, starts, answers of maps."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.manifold import trustworthiness
+from sklearn.model_selection import GridSearchCV
+
+from latentbits import BernoulliMixture, BinaryGTM
+from latentbits.base.passes import table_sums
+from latentbits.data.source import open_source
+from latentbits.datasets import load_zoo, make_map
+from latentbits.engine.axes import principal_axes
+from latentbits.engine.classes import ClassStats
+from latentbits.engine.sweep import LocalSweep
+from latentbits.errors import ImproperPriorWarning, InputError, LatentBitsWarning, TableWarning
+from latentbits.gtm import suggested_shape
+from latentbits.gtm.grid import Basis, grid_points, neighbours
+from latentbits.gtm.m_steps import M_STEPS, Problem, skewed_curvature, skewed_slope
+from latentbits.gtm.model import GtmModel, GtmParams
+
+from ..reference import gtm as twin
+
+
+def quiet_fit(X, shape=(5, 4), weights=None, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        return BinaryGTM(shape, **{"random_state": 0, **options}).fit(X, sample_weight=weights)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return make_map(300, 14, latent_shape=(6, 6), basis_shape=(3, 3), unknown=0.1, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(made):
+    return quiet_fit(made.data, max_iter=40)
+
+
+def problem_of(seed, masked, prior="ridge", n_columns=6):
+    """A small M-step."""
+    rng = np.random.default_rng(seed)
+    points = grid_points((4, 4))
+    features = Basis((2, 2)).features(points)
+    mass = rng.gamma(2.0, 5.0, 16)
+    seen = mass * rng.uniform(0.5, 1.0, (n_columns, 16)) if masked else mass[None, :]
+    on = seen * rng.uniform(0.05, 0.95, (n_columns, 16))
+    ridges = np.append(np.full(4, 0.1), 0.001) if prior == "ridge" else np.zeros(5)
+    skew = 0.3 if prior == "girolami" else 0.0
+    return Problem(features, on, seen, mass, ridges, rng.normal(-1, 1, n_columns), skew)
+
+
+# Grid and basis
+
+
+def test_grid_and_basis():
+    assert grid_points((2, 3)).tolist() == [[-1, -1], [-1, 0], [-1, 1], [1, -1], [1, 0], [1, 1]]
+    assert len(neighbours((3, 4))) == 2 * 4 + 3 * 3 and len(neighbours((2, 2, 2))) == 12
+    basis, points = Basis((3, 2), 0.8, linear=True), np.random.default_rng(0).uniform(-1, 1, (5, 2))
+    features = basis.features(points)
+    assert features.shape == (5, basis.n_functions) == (5, 9)
+    plain = Basis((3, 2), 0.8)
+    np.testing.assert_allclose(plain.features(points), twin.bumps(points, plain.centers, plain.scale), rtol=1e-12)
+    assert plain.scale.tolist() == pytest.approx([0.8 * 1.0, 0.8 * 2.0])  # one spacing is 1 along x and 2 along y
+    np.testing.assert_array_equal(features[:, -1], 1.0)
+    slopes, step = basis.slopes(points), 1e-6
+    for axis in range(2):
+        shift = np.zeros(2)
+        shift[axis] = step
+        wanted = (basis.features(points + shift) - basis.features(points - shift)) / (2 * step)
+        np.testing.assert_allclose(slopes[:, axis], wanted, atol=1e-8)
+
+
+def test_suggested_shapes():
+    assert suggested_shape(10) == (6, 6) and suggested_shape(10**9) == (20, 20) and suggested_shape(50, 1) == (20,)
+    made = make_map(150, 10, random_state=0)
+    model = quiet_fit(made.data, "auto", max_iter=3)
+    assert model.latent_shape_ == (8, 8) and len(model.latent_points_) == 64
+
+
+# E-step and objective against the slow twin
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.2])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_sums_are_the_equations(unknown, sparse):
+    rng = np.random.default_rng(3)
+    X = (rng.random((40, 7)) < 0.15).astype(float)
+    X[rng.random(X.shape) < unknown] = np.nan
+    row_weights = rng.integers(1, 4, 40).astype(float)
+    base = rng.normal(-1, 0.5, 7)
+    model = GtmModel(12, (4, 3), base, basis_shape=(2, 2), ridge=0.4, ridge_bias=0.02, concentration=2.0)
+    prior = rng.dirichlet(np.ones(12))
+    params = GtmParams(rng.standard_normal((7, 5)), prior)
+    ready = model.ready(params)
+    block = open_source(sp.csr_array(X) if sparse else X, sample_weight=row_weights).block(0)
+    stats, _ = model.e_step(block, None, ready)
+    features = twin.bumps(grid_points((4, 3)), Basis((2, 2)).centers, Basis((2, 2)).scale)
+    chances = twin.sigmoid(features @ params.weights.T)
+    on, seen, mass, value = twin.e_step(X, row_weights, chances, prior)
+    np.testing.assert_allclose(stats.on.T, on, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(stats.mass, mass, rtol=1e-10)
+    if unknown:
+        np.testing.assert_allclose((stats.mass - stats.unseen).T, seen, rtol=1e-9, atol=1e-11)
+    wanted = value + twin.ridge(params.weights.T, base, 0.4, 0.02) + np.log(prior).sum()
+    assert model.objective(ready, stats) == pytest.approx(wanted, rel=1e-12)
+    problem = model.problem(stats)
+    q = twin.expected(features, params.weights.T, on, seen) + twin.ridge(params.weights.T, base, 0.4, 0.02)
+    assert problem.value(params.weights).sum() == pytest.approx(q, rel=1e-10)
+
+
+@pytest.mark.parametrize("prior", ["ridge", "beta", "girolami"])
+@pytest.mark.parametrize("unknown", [0.0, 0.2])
+def test_slope_of_the_objective_by_finite_differences(prior, unknown):
+    """Fisher's identity: the slope of the M-step's target is that of the objective itself."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((30, 6)) < 0.3).astype(float)
+    X[rng.random(X.shape) < unknown] = np.nan
+    model = GtmModel(9, (3, 3), rng.normal(-1, 0.5, 6), (2, 2), weight_prior=prior, skew=0.7)
+    weights, nodes = rng.standard_normal((6, 5)), np.full(9, 1 / 9)
+    block = open_source(X).block(0)
+
+    def value(weights):
+        ready = model.ready(GtmParams(weights, nodes))
+        stats, _ = model.e_step(block, None, ready)
+        return model.objective(ready, stats), stats
+
+    stats = value(weights)[1]
+    problem = model.problem(stats)
+    slope = problem.slope(weights, problem.look(weights)[0])
+    for j, m in [(0, 0), (3, 2), (5, 4)]:
+        step = np.zeros_like(weights)
+        step[j, m] = 1e-5
+        change = (value(weights + step)[0] - value(weights - step)[0]) / 2e-5
+        assert change == pytest.approx(slope[j, m], rel=1e-6, abs=1e-6)
+    largest = model.largest_slope(GtmParams(weights, nodes), stats)
+    assert largest == pytest.approx(np.abs(slope).max(), rel=1e-12)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_curvature_by_finite_differences(masked):
+    problem, rng = problem_of(0, masked), np.random.default_rng(1)
+    weights = rng.standard_normal((6, 5))
+    curvature = problem.look(weights)[1]
+    for j in (0, 4):
+        hessian = (problem.features.T * curvature[j]) @ problem.features + np.diag(problem.ridges)
+        for m in range(5):
+            step = np.zeros_like(weights)
+            step[j, m] = 1e-5
+            high = problem.slope(weights + step, problem.look(weights + step)[0])[j]
+            low = problem.slope(weights - step, problem.look(weights - step)[0])[j]
+            np.testing.assert_allclose(-(high - low) / 2e-5, hessian[m], rtol=1e-6, atol=1e-6)
+
+
+def test_the_papers_prior_and_its_erratum():
+    """Corrected gradient and Hessian by finite differences; the printed term is |w| times the gradient, and none itself."""
+    rng = np.random.default_rng(5)
+    weights = rng.standard_normal((3, 4))
+    slope = skewed_slope(weights)
+    for j in range(3):
+        for m in range(4):
+            step = np.zeros(4)
+            step[m] = 1e-6
+            high, low = (twin.skewed((weights[j] + s)[:, None], 1.0) for s in (step, -step))
+            assert -(high - low) / 2e-6 == pytest.approx(slope[j, m], rel=1e-6)
+            bent = (skewed_slope((weights[j] + step)[None])[0] - skewed_slope((weights[j] - step)[None])[0]) / 2e-6
+            np.testing.assert_allclose(bent, skewed_curvature(weights[j])[m], rtol=1e-5, atol=1e-7)
+        printed = twin.printed_prior_term(weights[j])
+        np.testing.assert_allclose(printed, -np.sqrt(weights[j] @ weights[j]) * slope[j], rtol=1e-12)
+
+    def jacobian(w):
+        return np.array(
+            [(twin.printed_prior_term(w + s) - twin.printed_prior_term(w - s)) / 2e-6 for s in 1e-6 * np.eye(4)]
+        )
+
+    assert np.abs(jacobian(weights[0]) - jacobian(weights[0]).T).max() > 0.1
+    # Along w = -c 1 the log prior grows like c².
+    values = [twin.skewed(np.full((4, 1), -c), 1.0) for c in (1.0, 2.0, 4.0)]
+    assert values == pytest.approx([8.0, 32.0, 128.0])
+
+
+# M-steps
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("prior", ["ridge", "beta"])
+def test_all_steps_reach_the_same_optimum(masked, prior):
+    problem = problem_of(2, masked, prior)
+    begin = np.random.default_rng(0).standard_normal((6, 5))
+    newton = M_STEPS["newton"](problem, begin, 50)
+    assert np.abs(problem.slope(newton, problem.look(newton)[0])).max() < 1e-7
+    for name, n_inner in (("bound", 20_000), ("gradient", 60_000)):
+        found = M_STEPS[name](problem, begin, n_inner)
+        assert problem.value(found).sum() == pytest.approx(problem.value(newton).sum(), abs=1e-6), name
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("name", "prior"), [*((name, "ridge") for name in M_STEPS), ("gradient", "girolami")])
+def test_no_step_lowers_any_feature(name, prior, masked):
+    problem = problem_of(4, masked, prior)
+    weights = 4.0 * np.random.default_rng(1).standard_normal((6, 5))  # plain Newton overshoots from here
+    for _ in range(10):
+        new = M_STEPS[name](problem, weights, 1)
+        assert (problem.value(new) >= problem.value(weights) - 1e-10 * np.abs(problem.value(weights))).all()
+        weights = new
+
+
+def test_newton_in_pieces(monkeypatch):
+    problem, begin = problem_of(6, True, n_columns=7), np.zeros((7, 5))
+    whole = M_STEPS["newton"](problem, begin, 3)
+    monkeypatch.setattr("latentbits.gtm.m_steps.HESSIAN_BYTES", 15 * 8 * 3)  # three features at a time
+    np.testing.assert_allclose(M_STEPS["newton"](problem, begin, 3), whole, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.15])
+@pytest.mark.parametrize("options", [
+    {"m_step": "newton"}, {"m_step": "bound"}, {"m_step": "gradient"}, {"weight_prior": "beta"},
+    {"basis": "identity"}, {"prior": "uniform"}, {"prior_concentration": 3.0}, {"linear": True},
+    {"weight_prior": "girolami", "skew": 0.05}, {"init": "pca-rank"}, {"accelerate": True},
+], ids=str)  # fmt: skip
+def test_the_objective_never_falls(options, unknown, monkeypatch):
+    monkeypatch.setenv("LATENTBITS_STRICT", "1")
+    X = make_map(150, 10, latent_shape=(5, 5), basis_shape=(3, 3), unknown=unknown, random_state=4).data
+    model = quiet_fit(X, (5, 5), max_iter=25, tol=0.0, **options)
+    if options.get("accelerate") is None:
+        path = np.array(model.history_[0])
+        assert (np.diff(path) >= -1e-9 * np.abs(path[1:])).all() and path[-1] > path[0]
+    assert np.isfinite(model.basis_weights_).all()
+
+
+def test_identity_is_the_mixture_step_by_step():
+    X = make_map(120, 9, unknown=0.1, random_state=2).data
+    begin = BinaryGTM((3, 2), basis="identity", init="random", smoothing=1.0, max_iter=1, random_state=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        first = begin.fit(X)
+        logits = first._start(first._model, None, 3, 0).weights.T
+        for n in (1, 2, 5, 20):
+            ours = BinaryGTM((3, 2), basis="identity", init=logits, smoothing=1.0, max_iter=n, tol=0.0).fit(X)
+            theirs = BernoulliMixture(
+                6, init=twin.sigmoid(logits), smoothing=1.0, max_iter=n, tol=0.0, accelerate=False
+            ).fit(X)
+            order = np.argsort(-ours.prior_, kind="stable")
+            np.testing.assert_allclose(ours.components_[order], theirs.components_, atol=1e-10)
+            np.testing.assert_allclose(ours.prior_[order], theirs.weights_, atol=1e-10)
+            np.testing.assert_allclose(ours.history_[0], theirs.history_[0], rtol=1e-10)
+            np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(X), atol=1e-10)
+
+
+def test_steps_do_not_read_the_table(monkeypatch):
+    """Per pass every block is read once, however many inner steps there are."""
+    X = make_map(90, 8, random_state=0).data
+    reads = []
+    cls = type(open_source(X, block_rows=30))
+    plain = cls.block
+    monkeypatch.setattr(cls, "block", lambda self, b: (reads.append(b), plain(self, b))[1])
+    start = np.random.default_rng(0).standard_normal((5, 8))
+    counts = {}
+    for step, n_inner in itertools.product(M_STEPS, (1, 30)):
+        reads.clear()
+        quiet_fit(
+            X,
+            (4, 4),
+            block_rows=30,
+            basis_shape=2 * (2,),
+            init=start,
+            m_step=step,
+            n_inner=n_inner,
+            max_iter=4,
+            tol=0.0,
+        )
+        counts[step, n_inner] = len(reads)
+    # Sums of the table, four passes, and the likelihood at the end, of three blocks each.
+    assert set(counts.values()) == {3 * (1 + 4 + 1)}
+
+
+def test_the_papers_prior_empties_the_map_and_is_stopped():
+    X = make_map(200, 12, latent_shape=(5, 5), basis_shape=(3, 3), random_state=4).data
+    with pytest.warns(ImproperPriorWarning, match="ridge"):
+        model = BinaryGTM((5, 5), weight_prior="girolami", max_iter=400, tol=0.0).fit(X)
+    assert model.converged_ and model.n_iter_ < 400 and np.abs(model.basis_weights_).max() <= 30
+    assert (model.components_.max(axis=0) > 0.02).mean() > 0.5  # most features are alive: it was stopped in time
+    with pytest.raises(InputError, match="gradient"):
+        BinaryGTM(weight_prior="girolami", m_step="newton").fit(X)
+
+
+# Starts
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "unknown", "weights", "narrow"])
+def test_principal_axes(kind):
+    rng = np.random.default_rng(8)
+    n_columns = 3 if kind == "narrow" else 30
+    X = (
+        rng.random((200, n_columns)) < twin.sigmoid(rng.standard_normal((200, 3)) @ rng.standard_normal((3, n_columns)))
+    ) * 1.0
+    weights = rng.integers(1, 4, 200).astype(float) if kind == "weights" else np.ones(200)
+    if kind == "unknown":
+        X[rng.random(X.shape) < 0.2] = np.nan
+    table = sp.csr_array(X) if kind == "sparse" else X
+    source = open_source(table, block_rows=64, sample_weight=weights)
+    found = principal_axes(LocalSweep(source), 2)
+    means = np.nansum(X * weights[:, None], axis=0) / (~np.isnan(X) * weights[:, None]).sum(axis=0)
+    centred = np.where(np.isnan(X), 0.0, X - means) * np.sqrt(weights / weights.sum())[:, None]
+    _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
+    np.testing.assert_allclose(found.deviations, sizes[:2], rtol=1e-9)
+    np.testing.assert_allclose(np.abs((found.axes * axes[:2]).sum(axis=1)), 1.0, atol=1e-8)
+    assert (found.axes[np.arange(2), np.abs(found.axes).argmax(axis=1)] > 0).all()
+
+
+def test_starts(made):
+    """The pca start does not depend on the seed; random ones do; too few directions fall back to a random one."""
+    a, b = (quiet_fit(made.data, max_iter=1, random_state=seed) for seed in (0, 1))
+    np.testing.assert_array_equal(a.basis_weights_, b.basis_weights_)
+    a, b = (quiet_fit(made.data, max_iter=1, random_state=seed, init="random") for seed in (0, 1))
+    assert np.abs(a.basis_weights_ - b.basis_weights_).max() > 0.1
+    flat = np.tile([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]], (5, 1))
+    with pytest.warns(TableWarning, match="fewer directions"):
+        BinaryGTM((3, 3), tol=1e-2, random_state=0).fit(flat)
+
+
+def test_restarts_only_where_they_differ(made):
+    assert len(quiet_fit(made.data, n_init=3, max_iter=3).restarts_) == 1
+    model = quiet_fit(made.data, n_init=3, max_iter=3, init="random")
+    assert len(model.restarts_) == 3 and model.objective_ == max(row["objective"] for row in model.restarts_)
+
+
+def test_going_on_from_given_weights(made, fitted):
+    again = quiet_fit(made.data, init=fitted.basis_weights_, max_iter=5)
+    assert again.objective_ > fitted.objective_ - 60  # the prior of the nodes begins anew
+
+
+# Exactness of the answers
+
+
+def test_enumeration():
+    X = make_map(60, 5, random_state=3).data
+    model = quiet_fit(X, (3, 3), max_iter=15)
+    every = np.array(list(itertools.product((0.0, 1.0), repeat=5)))
+    chances = np.exp(model.score_samples(every))
+    assert chances.sum() == pytest.approx(1.0, abs=1e-12)
+    row = np.array([[1.0, np.nan, 0.0, np.nan, np.nan]])
+    fits = (every[:, 0] == 1) & (every[:, 2] == 0)
+    assert np.exp(model.score_samples(row))[0] == pytest.approx(chances[fits].sum(), rel=1e-12)
+    wanted = (chances[fits] @ every[fits]) / chances[fits].sum()
+    np.testing.assert_allclose(model.reconstruct(row)[0, [1, 3, 4]], wanted[[1, 3, 4]], rtol=1e-10)
+    told = model.explain(row, ([0, 0], [0, 1]))
+    others = (every[:, 2] == 0) & (every[:, 0] == 1)
+    without = chances[others].sum() / chances[every[:, 2] == 0].sum()
+    assert told.probability[0] == pytest.approx(without, rel=1e-10)
+    np.testing.assert_allclose(told.share.sum(axis=1), 1.0)
+    assert told.component_names[8] == "node8"
+    np.testing.assert_allclose(model.transform(np.full((1, 5), np.nan))[0], model.prior_ @ model.latent_points_)
+    np.testing.assert_allclose(model.predict_proba(np.full((1, 5), np.nan))[0], model.prior_, rtol=1e-9)
+
+
+def test_samples_have_the_models_marginals(fitted):
+    cells, nodes = fitted.sample(20_000, random_state=1, return_causes=True)
+    wanted = fitted.prior_ @ fitted.components_
+    assert np.abs(cells.mean(axis=0) - wanted).max() < 0.02
+    assert np.abs(np.bincount(nodes, minlength=20) / 20_000 - fitted.prior_).max() < 0.02
+
+
+def test_criteria_count_the_weights(made, fitted):
+    # 3 × 2 bumps and the constant for 14 features, and 19 free shares of the nodes.
+    assert fitted.n_free_ == 7 * 14 + 19 and quiet_fit(made.data, prior="uniform", max_iter=2).n_free_ == 7 * 14
+    n, total = len(made.data), fitted.score_samples(made.data).sum()
+    assert fitted.bic(made.data) == pytest.approx(-2 * total + fitted.n_free_ * np.log(n))
+    assert fitted.log_likelihood_ == pytest.approx(total, rel=1e-10)
+
+
+def test_gradient_norm_falls_to_zero(made):
+    rough, fine = (quiet_fit(made.data, max_iter=n, tol=0.0) for n in (3, 400))
+    assert fine.gradient_norm_ < 0.01 * rough.gradient_norm_
+
+
+# Places
+
+
+def test_places(made, fitted):
+    X = made.data
+    shares = fitted.predict_proba(X)
+    np.testing.assert_allclose(fitted.transform(X), shares @ fitted.latent_points_, atol=1e-12)
+    np.testing.assert_array_equal(fitted.predict(X), shares.argmax(axis=1))
+    np.testing.assert_array_equal(fitted.transform(X, kind="mode"), fitted.latent_points_[shares.argmax(axis=1)])
+    told = fitted.posterior_summary(X)
+    np.testing.assert_allclose(told.mean, fitted.transform(X), atol=1e-12)
+    i = 7
+    spread = sum(s * np.outer(p - told.mean[i], p - told.mean[i]) for s, p in zip(shares[i], fitted.latent_points_))
+    np.testing.assert_allclose(told.covariance[i], spread, atol=1e-12)
+    assert told.entropy[i] == pytest.approx(-(shares[i] * np.log(np.maximum(shares[i], 1e-300))).sum())
+    assert told.n_modes.min() >= 1
+    assert list(fitted.get_feature_names_out()) == ["binarygtm0", "binarygtm1"]
+
+
+def test_refined_places_are_the_best(made, fitted):
+    X = made.data[:40]
+    places = fitted.transform(X, kind="refined")
+    assert np.abs(places).max() <= 1.0
+
+    def value(points):
+        chances = fitted.inverse_transform(points)
+        known = ~np.isnan(X)
+        return np.where(known, np.where(X == 1, np.log(chances), np.log1p(-chances)), 0.0).sum(axis=1)
+
+    best = value(places)
+    assert (best >= value(fitted.transform(X, kind="mode")) - 1e-9).all()
+    for shift in itertools.product((-1e-3, 0, 1e-3), repeat=2):
+        assert (value(np.clip(places + shift, -1, 1)) <= best + 1e-7).all()
+    assert len(np.unique(np.round(places, 6), axis=0)) > len(np.unique(fitted.transform(X, kind="mode"), axis=0))
+    sparse = sp.csr_array(np.nan_to_num(made.data))
+    np.testing.assert_allclose(
+        fitted.transform(sparse, kind="refined"), fitted.transform(sparse.toarray(), kind="refined"), atol=1e-9
+    )
+
+
+def test_inverse_transform_and_metric(fitted):
+    np.testing.assert_allclose(fitted.inverse_transform(fitted.latent_points_), fitted.components_, rtol=1e-10)
+    np.testing.assert_allclose(fitted.logits_, np.log(fitted.components_ / (1 - fitted.components_)), atol=1e-9)
+    point = np.array([[0.2, -0.4]])
+    metric = fitted._model.metric(fitted._params, point)[0]
+
+    def divergence(shift):
+        p, q = fitted.inverse_transform(point)[0], fitted.inverse_transform(point + shift)[0]
+        return (p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))).sum()
+
+    for direction in ([1.0, 0.0], [0.0, 1.0], [0.6, -0.8]):
+        step = 1e-3 * np.array(direction)
+        both = divergence(step) + divergence(-step)
+        assert both == pytest.approx(step @ metric @ step, rel=1e-4)
+    wanted = [np.sqrt(np.linalg.det(g)) for g in fitted._model.metric(fitted._params, fitted.latent_points_)]
+    np.testing.assert_allclose(fitted.magnification().ravel(), wanted, rtol=1e-9)
+    np.testing.assert_allclose(fitted.magnification(log=True), np.log(fitted.magnification()))
+
+
+def test_one_and_three_dimensions(made):
+    for shape in (12, (3, 3, 3)):
+        model = quiet_fit(made.data, shape, basis_shape=2 if shape == 12 else (2, 2, 2), max_iter=5)
+        n_axes = 1 if shape == 12 else 3
+        assert model.transform(made.data, kind="refined").shape == (300, n_axes)
+        for values in (model.magnification(), model.u_matrix(), model.prior_landscape(), model.regions(3)):
+            assert values.shape == model.latent_shape_
+        assert model.posterior_summary(made.data).n_modes.min() >= 1
+
+
+# Reading a map
+
+
+def test_planes_borders_and_regions(made, fitted):
+    planes = fitted.component_planes([3, 0])
+    np.testing.assert_array_equal(planes[0].ravel(), fitted.components_[:, 3])
+    assert fitted.component_planes().shape == (14, 5, 4)
+    p, q = fitted.components_[0], fitted.components_[1]
+    r = fitted.components_[4]
+
+    def apart(p, q):
+        return -np.log(np.sqrt(p * q) + np.sqrt((1 - p) * (1 - q))).sum()
+
+    assert fitted.u_matrix()[0, 0] == pytest.approx((apart(p, q) + apart(p, r)) / 2)
+    regions = fitted.regions(4)
+    from scipy.ndimage import label
+
+    assert sorted(np.unique(regions)) == [0, 1, 2, 3]
+    assert all(label(regions == g)[1] == 1 for g in range(4))
+    with pytest.raises(InputError, match="only 20 nodes"):
+        fitted.regions(21)
+
+
+def test_class_map(made, fitted):
+    classes = np.where(made.places[:, 0] > 0, "right", "left").astype(object)
+    told = fitted.class_map(made.data, classes)
+    shares = fitted.predict_proba(made.data)
+    np.testing.assert_allclose(told.mass[:, 0], shares[classes == "left"].sum(axis=0), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(told.share.sum(axis=1), 1.0)
+    assert told.labels.shape == (5, 4) and (told.predict(made.data) == classes).mean() > 0.8
+    classes[:100] = None
+    fewer = fitted.class_map(made.data, classes)
+    assert fewer.mass.sum() == pytest.approx(200) and list(fewer.classes) == ["left", "right"]
+    with pytest.raises(InputError, match="one class per row"):
+        fitted.class_map(made.data, classes[:5])
+    with pytest.raises(InputError, match="None or NaN"):
+        fitted.class_map(made.data, [None] * 300)
+
+
+def test_top_features():
+    zoo = load_zoo()
+    model = quiet_fit(zoo.frame, (4, 4), max_iter=10)
+    rows = model.top_features([5], top=3)
+    overall = model.prior_ @ model.components_
+    standing = model.components_[5] * np.log(model.components_[5] / overall)
+    names = list(zoo.frame.columns)
+    assert [row["feature"] for row in rows] == [names[j] for j in np.argsort(-standing)[:3]]
+    assert [row["rank"] for row in rows] == [1, 2, 3] and rows[0]["component"] == 5 and "z" not in rows[0]
+    by_chance = model.top_features([5], top=1, rank="probability")
+    assert by_chance[0]["probability"] == pytest.approx(model.components_[5].max())
+    assert len(model.components_frame(top=2)) == 32 and len(model.top_features_frame(top=2)) == 32
+    mask = np.zeros((4, 4), bool)
+    mask[0, 1] = True
+    assert {row["component"] for row in model.top_features(mask)} == {1}
+    for bad in ([16], [-1], [0.5], []):
+        with pytest.raises(InputError, match="nodes must be"):
+            model.top_features(bad)
+    with pytest.raises(InputError, match="no column 'wings'"):
+        model.component_planes("wings")
+
+
+def test_child_maps(made, fitted):
+    regions = fitted.regions(2)
+    child = fitted.child(made.data, regions == 0, latent_shape=(4, 3), tol=1e-2)
+    held = fitted.predict_proba(made.data)[:, (regions == 0).ravel()].sum()
+    assert child.weight_seen_ == pytest.approx(held) and child.latent_shape_ == (4, 3)
+    assert fitted.latent_shape == (5, 4)
+
+
+def test_streams(made):
+    whole = quiet_fit(made.data, max_iter=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        stream = BinaryGTM((5, 4), block_rows=60, random_state=0)
+        for _ in range(4):
+            stream.partial_fit(made.data)
+    assert stream.score(made.data) > whole.score(made.data) - 0.3
+    more = whole.partial_fit(made.data[:100])
+    assert np.isfinite(more.score(made.data)) and not hasattr(more, "objective_")
+
+
+def test_grid_search(made):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        search = GridSearchCV(
+            BinaryGTM((5, 5), max_iter=5), {"ridge": [0.1, 1000.0], "basis_shape": [2 * (2,), 2 * (3,)]}, cv=2
+        )
+        search.fit(made.data)
+    assert search.best_params_["ridge"] == 0.1
+
+
+def test_constant_and_unknown_columns():
+    X = make_map(80, 6, random_state=0).data
+    X[:, 0], X[:, 1], X[:, 2] = 0.0, 1.0, np.nan
+    with pytest.warns(TableWarning) as caught:
+        model = BinaryGTM((4, 4), tol=1e-3).fit(X)
+    told = " ".join(str(w.message) for w in caught)
+    assert "2 columns with only one value" in told and "without any known cell" in told
+    assert np.isfinite(model.basis_weights_).all() and np.isfinite(model.score(X))
+    assert model.components_[:, 0].max() < 0.1 and model.components_[:, 1].min() > 0.9
+
+
+def test_the_summary_tells_of_the_map(fitted):
+    text = fitted.summary()
+    assert "5 × 4 nodes and 7 functions on 14 features" in text and "of 20 nodes" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"latent_shape": (2, 2)}, "makes 5 functions for the 4 nodes"),
+        ({"latent_shape": (5, 1)}, "2 nodes or more"),
+        ({"latent_shape": (2, 2, 2, 2)}, "up to three"),
+        ({"latent_shape": "big"}, "whole number"),
+        ({"latent_shape": (5.0, 4)}, "whole number"),
+        ({"latent_shape": True}, "whole number"),
+        ({"basis_shape": (1, 4)}, "2 centres or more"),
+        ({"basis_shape": (3,)}, "as many axes"),
+        ({"basis_shape": (9, 9)}, "no more functions"),
+        ({"basis": "spline"}, "basis must be one of"),
+        ({"basis_width": 0.0}, "above 0"),
+        ({"linear": "yes"}, "True or False"),
+        ({"prior": "flat"}, "prior must be one of"),
+        ({"prior_concentration": 0.5}, "1 or more"),
+        ({"weight_prior": "laplace"}, "weight_prior must be one of"),
+        ({"basis": "identity", "weight_prior": "ridge"}, "Beta prior only"),
+        ({"ridge": -1.0}, "0 or more"),
+        ({"smoothing": 0.0}, "above 0"),
+        ({"m_step": "sgd"}, "m_step must be one of"),
+        ({"n_inner": 0}, "1 or more"),
+        ({"init": "kmeans"}, "'pca', 'pca-rank', 'random'"),
+        ({"init": np.zeros((3, 3))}, r"shape \(7, 14\)"),
+        ({"init": [["a"]]}, "cannot be read"),
+        ({"max_iter": 0}, "1 or more"),
+    ],
+)
+def test_bad_options(made, options, words):
+    with pytest.raises(InputError, match=words):
+        BinaryGTM(**{"latent_shape": (5, 4), **options}).fit(made.data)
+
+
+def test_bad_tables_and_questions(made, fitted):
+    with pytest.raises(InputError, match="2 columns and 3 rows"):
+        BinaryGTM((3, 3)).fit(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    with pytest.raises(InputError, match="fewer axes"):
+        BinaryGTM((3, 3)).fit(np.array([[0.0], [1.0], [1.0]]))
+    with pytest.raises(InputError, match="kind must be"):
+        fitted.transform(made.data, kind="median")
+    for points in ([[0.0]], [0.0, 1.0], [[np.nan, 0.0]]):
+        with pytest.raises(InputError, match="rows of 2 finite coordinates"):
+            fitted.inverse_transform(points)
+    flat = quiet_fit(made.data, (3, 3), basis="identity", max_iter=3)
+    for ask in (
+        flat.magnification,
+        lambda: flat.transform(made.data, kind="refined"),
+        lambda: flat.inverse_transform([[0, 0]]),
+    ):
+        with pytest.raises(InputError, match="basis='rbf'"):
+            ask()
+    for change, words in (({"latent_shape": (4, 4)}, "another shape"), ({"basis_shape": (3, 2)}, "another basis")):
+        held = quiet_fit(made.data, warm_start=True, max_iter=2, basis_shape=(2, 2)).set_params(**change)
+        with pytest.raises(InputError, match=words):
+            held.fit(made.data)
+
+
+def test_known_map_is_found():
+    made = make_map(1500, 60, random_state=0)
+    model = quiet_fit(made.data[:1000], (12, 12), basis_shape=(4, 4), max_iter=60)
+    assert trustworthiness(made.places[1000:], model.transform(made.data[1000:]), n_neighbors=10) > 0.94
+
+
+def test_sums_of_a_table_and_class_statistics():
+    """What the M-step sees of a fit stands for the table it came from."""
+    X = make_map(100, 6, random_state=0).data
+    model = quiet_fit(X, (4, 4), max_iter=30)
+    stats = model._model.as_stats(model._params)
+    assert isinstance(stats, ClassStats) and stats.mass.sum() == pytest.approx(1.0)
+    sums, _ = table_sums(LocalSweep(open_source(X)))
+    np.testing.assert_allclose(stats.on.sum(axis=1), sums.ones / 100, atol=0.02)
