@@ -61,6 +61,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.aspect
 	$(BIN)/python -m benchmarks.noisy_or
 	$(BIN)/python -m benchmarks.gibbs
+	$(BIN)/python -m benchmarks.gtm
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests papers benchmarks examples

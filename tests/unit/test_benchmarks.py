@@ -125,3 +125,25 @@ def test_gibbs_benchmarks_run():
             "memory": {"megabytes_above_input": 400},
         }
     ) == ["tomotopy", "not linear in blocks", "memory"]
+
+
+def test_gtm_benchmarks_run():
+    from benchmarks import gtm
+
+    table = gtm.made(200, 30, 0.2, 4)
+    passes = gtm.Passes(table, 3, latent_shape=(4, 4))
+    first = gtm.Passes(table, 1, latent_shape=(4, 4))()
+    assert passes() > first
+    passes.e_step()
+    good = {
+        "ugtm": {"ratios": {"bound": 3.5, "newton": 1.0}},
+        "growth": {"debtags": {"exponent": 1.0}},
+        "memory": {"megabytes_above_input": 200.0, "n_iter": 50},
+    }
+    assert gtm.missed(good) == []
+    bad = {
+        "ugtm": {"ratios": {"bound": 2.5}},
+        "growth": {"debtags": {"exponent": 1.0}, "retail": {"exponent": 1.3}},
+        "memory": {"megabytes_above_input": 200.0, "n_iter": 20},
+    }
+    assert gtm.missed(bad) == ["ugtm", "retail not linear", "memory"]

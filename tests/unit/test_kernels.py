@@ -8,13 +8,16 @@ import warnings
 import numpy as np
 import pytest
 
+from latentbits import BinaryGTM, LatentTrait
 from latentbits.aspect import kernels as aspect_kernels
 from latentbits.data import kernels as data_kernels
 from latentbits.data.source import open_source
 from latentbits.engine import class_kernels
 from latentbits.engine import kernels as engine_kernels
 from latentbits.errors import LatentBitsWarning
+from latentbits.gtm import kernels as gtm_kernels
 from latentbits.logistic import kernels as logistic_kernels
+from latentbits.logistic import trait_kernels
 from latentbits.mixture import gibbs_kernels, hyper_kernels, partition_kernels, split_kernels, wide_kernels
 from latentbits.mixture.partition_priors import PartitionPrior
 from latentbits.mixture.partitions import distances
@@ -273,6 +276,47 @@ def test_noisy_or_rows_as_python(monkeypatch):
         np.testing.assert_allclose(first, second, atol=1e-8)
 
 
+def test_maps_and_traits_as_python(monkeypatch):
+    """The kernels of the binary GTM and the latent trait model as plain Python give the same fits and answers."""
+    rng = np.random.default_rng(4)
+    X = (rng.random((30, 6)) < 0.4).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+
+    def answers():
+        out = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LatentBitsWarning)
+            for m_step in ("newton", "bound"):
+                model = BinaryGTM((3, 3), m_step=m_step, max_iter=3).fit(X)
+                out += [model.basis_weights_, np.array(model.history_[0])]
+            trait = LatentTrait(2, n_init=1, max_iter=3, random_state=0).fit(X)
+        return [*out, trait.components_, trait.bound_samples(X), trait.impute(X, how="sample", random_state=0)]
+
+    compiled = answers()
+    for module in (gtm_kernels, trait_kernels):
+        for name, kernel in list(vars(module).items()):
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(module, name, _vectorised(kernel.py_func))
+    for first, second in zip(compiled, answers()):
+        np.testing.assert_allclose(first, second, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_packed_systems(compiled):
+    rng = np.random.default_rng(0)
+    roots = rng.standard_normal((5, 4, 4))
+    systems = roots @ roots.transpose(0, 2, 1)
+    systems[4] = 0.0  # not positive definite without a ridge; gets what it needs
+    low = np.tril_indices(4)
+    right = rng.standard_normal((5, 4))
+    ridges, steps = np.array([0.1, 0.2, 0.0, 0.0]), right.copy()
+    kernel = gtm_kernels.solve_packed if compiled else gtm_kernels.solve_packed.py_func
+    kernel(systems[:, low[0], low[1]].copy(), ridges, steps)
+    for i in range(4):
+        np.testing.assert_allclose((systems[i] + np.diag(ridges)) @ steps[i], right[i], atol=1e-8)
+    assert np.isfinite(steps).all()
+
+
 @pytest.mark.parametrize("kernel", ["narrow", "wide"])
 @pytest.mark.parametrize("unknown", [0.0, 0.2, 0.7])
 def test_gibbs_as_python(monkeypatch, kernel, unknown):
@@ -344,6 +388,11 @@ def test_one_signature_per_kernel(tmp_path):
         AspectBernoulli(2, n_init=1, tol=1e-4, random_state=0).fit(made).transform(made)
         for solver in ("lbfgs", "mm"):
             LogisticPCA(2, n_init=1, ridge=1.0, tol=1e-3, solver=solver, random_state=0).fit(made)
+        LatentTrait(2, n_init=1, tol=1e-3, random_state=0).fit(made).impute(made, how="sample")
+        for m_step in ("newton", "bound"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LatentBitsWarning)
+                BinaryGTM((3, 3), m_step=m_step, tol=1e-3, random_state=0).fit(made)
         noca = NoisyOrComponentAnalysis(2, n_init=1, m_step="newton", tol=1e-3, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LatentBitsWarning)
@@ -359,7 +408,16 @@ def test_one_signature_per_kernel(tmp_path):
                 warnings.simplefilter("ignore", LatentBitsWarning)
                 sampled.fit(made).coclustering()
     modules = (data_kernels, engine_kernels, class_kernels, aspect_kernels, logistic_kernels)
-    modules = (*modules, gibbs_kernels, wide_kernels, split_kernels, hyper_kernels, partition_kernels)
+    modules = (
+        *modules,
+        trait_kernels,
+        gtm_kernels,
+        gibbs_kernels,
+        wide_kernels,
+        split_kernels,
+        hyper_kernels,
+        partition_kernels,
+    )
     for module in (*modules, noisy_or_kernels, weight_kernels, sampling_kernels):
         for kernel in vars(module).values():
             if hasattr(kernel, "signatures"):

@@ -89,6 +89,11 @@ PREPARED = {
         "6724e16475098e6751a1898e7782adfe2d1f571a9431e56939287164b242ce63",
         "55,991 packages × 34,840 packages that they depend on",
     ),
+    "debtags": Prepared(
+        "large/debtags.npz",
+        "d230f98ecb5feb56213a9d37de174b5b4645810df5cc135b08dab0639a4e4a63",
+        "29,824 packages × 597 tags that describe them",
+    ),
     "retail": Prepared(
         "large/retail_fimi.npz",
         "f5c1ed8f54d687860c24d05dad6b8bb773ebaae90fba91bc3bf4c588f5b62072",
