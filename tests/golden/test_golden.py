@@ -17,7 +17,9 @@ from latentbits import (
     AspectBernoulli,
     BayesianBernoulliMixture,
     BernoulliMixture,
+    BinaryGTM,
     DPBernoulliMixture,
+    LatentTrait,
     LogisticPCA,
     NoisyOrComponentAnalysis,
     RestrictedBoltzmann,
@@ -54,6 +56,12 @@ FITS = {
     ),
 }
 FITS |= {
+    "gtm_zoo": lambda: (datasets.load_zoo().data, {"latent_shape": (5, 4), "max_iter": 40}),
+    "gtm_votes_bound": lambda: (
+        datasets.load_votes().data,
+        {"latent_shape": 12, "m_step": "bound", "weight_prior": "beta", "init": "pca-rank", "max_iter": 30},
+    ),
+    "trait_votes_k2": lambda: (datasets.load_votes().data, {"n_components": 2, "n_init": 1, "random_state": 0}),
     "variational_votes_k4": lambda: (datasets.load_votes().data, {"n_components": 4, "tol": 1e-9, "random_state": 0}),
     "bayesian_votes_k4": lambda: (
         datasets.load_votes().data,
@@ -66,6 +74,8 @@ FITS |= {
     ),
 }
 CLASSES = {
+    "gtm": BinaryGTM,
+    "trait": LatentTrait,
     "aspect": AspectBernoulli,
     "logistic": LogisticPCA,
     "noisyor": NoisyOrComponentAnalysis,

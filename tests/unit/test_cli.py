@@ -243,6 +243,24 @@ def test_fit_samplers(capsys, caplog, tmp_path, monkeypatch):
         assert words in run(capsys, "fit", VOTES, "--label", "party", "-m", family, "-o", "m.latentbits")[0]
 
 
+def test_maps(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = ("-m", "gtm", "--set", "latent_shape=5,5", "--tol", 1e-4)
+    out, _ = run(capsys, "fit", VOTES, "--label", "party", *options, "-o", "map.latentbits")
+    assert "8 regions of the map" in out and "BinaryGTM of 5 × 5 nodes and 10 functions on 16 features" in out
+    assert latentbits.load("map.latentbits").latent_shape == (5, 5)
+    rows = rows_of(run(capsys, "transform", "map.latentbits", VOTES, "--label", "party")[0])
+    assert len(rows) == 435 and -1 <= float(rows[0]["binarygtm1"]) <= 1
+    rows = rows_of(run(capsys, "explain", "map.latentbits", VOTES, "--label", "party", "--surprising", 3)[0])
+    assert len(rows) == 3 and any("node24" in name for name in rows[0])
+    _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "gtm", "-k", 3, code=2)
+    assert "so -k is not for --model gtm; its size is --set latent_shape=15,15" in err
+    _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "gtm", "--set", "latent_shape=15x15", code=2)
+    assert "latent_shape must be a whole number" in err
+    out, _ = run(capsys, "fit", VOTES, "--label", "party", "-m", "trait", "-k", 1, "-o", "trait.latentbits")
+    assert "LatentTrait with 1 components on 16 features" in out
+
+
 def test_expand(capsys, tmp_path, model):
     table = tmp_path / "words.csv"
     lines = ["id,space,orbit,moon,god,faith"]

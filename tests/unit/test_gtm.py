@@ -510,6 +510,20 @@ def test_top_features():
         model.component_planes("wings")
 
 
+def test_regions_in_words(fitted):
+    labels = fitted.regions(4).ravel()
+    rows = fitted.regions_table(4, top=2)
+    assert len(rows) == 8 and [row["component"] for row in rows] == [0, 0, 1, 1, 2, 2, 3, 3]
+    weights = sorted((fitted.prior_[labels == g].sum() for g in range(4)), reverse=True)
+    assert [row["weight"] for row in rows[::2]] == pytest.approx(weights)
+    largest = max(range(4), key=lambda g: fitted.prior_[labels == g].sum())
+    own = np.where(labels == largest, fitted.prior_, 0.0)
+    chances = own @ fitted.components_ / own.sum()
+    assert rows[0]["probability"] == pytest.approx(chances[rows[0]["feature"]])
+    where = np.flatnonzero((fitted.latent_points_ == [rows[0]["x"], rows[0]["y"]]).all(axis=1))
+    assert labels[where[0]] == largest
+
+
 def test_child_maps(made, fitted):
     regions = fitted.regions(2)
     child = fitted.child(made.data, regions == 0, latent_shape=(4, 3), tol=1e-2)

@@ -16,6 +16,10 @@ TABLES_ONLY = (
     "bayesian-mixture-starts",
     "bayesian-mixture-machines",
     "bayesian-mixture-planted",
+    "gtm-words",
+    "gtm-density",
+    "gtm-hidden",
+    "gtm-known",
 )
 
 
@@ -31,7 +35,8 @@ def test_density_estimation_results():
 
 
 @pytest.mark.parametrize(
-    ("paper", "family"), [("aspect", "aspect"), ("noisy_or", "noisy-or"), ("bayesian_mixture", "bayesian-mixture")]
+    ("paper", "family"),
+    [("aspect", "aspect"), ("noisy_or", "noisy-or"), ("bayesian_mixture", "bayesian-mixture"), ("gtm", "gtm")],
 )
 def test_results_are_complete(paper, family):
     """Every experiment has its numbers, figure and verdicts; what is not met is named in the notes."""

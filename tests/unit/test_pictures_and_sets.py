@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import latentbits
-from latentbits import BernoulliMixture, datasets, plots
+from latentbits import BernoulliMixture, BinaryGTM, datasets, plots
 from latentbits.datasets.embedded import FILES
 from latentbits.errors import InputError, LatentBitsWarning
 
@@ -24,6 +24,51 @@ ROOT = Path(__file__).parents[2]
 def model():
     zoo = datasets.load_zoo()
     return BernoulliMixture(3, random_state=0).fit(zoo.frame), zoo.frame
+
+
+@pytest.fixture(scope="module")
+def zoo_map():
+    zoo = datasets.load_zoo()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        return BinaryGTM((5, 4), max_iter=20).fit(zoo.frame), zoo
+
+
+def test_maps(zoo_map):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fitted, zoo = zoo_map
+    for landscape in ("u-matrix", "prior", "magnification"):
+        ax = plots.latent_map(fitted, landscape=landscape)
+        assert ax.images[0].get_array().shape == (4, 5)
+    ax = plots.latent_map(fitted, zoo.frame, zoo.target, words=4, landscape=None)
+    assert not ax.images and [text.get_text() for text in ax.get_legend().get_texts()] == sorted(set(zoo.target))
+    # A mark is as large as the rows it stands for are many.
+    shown = sum(marks.get_sizes().sum() / 16 for marks in ax.collections)
+    assert shown == pytest.approx(101) and len(ax.texts) == 4
+    place = ax.collections[0].get_offsets()[0]
+    assert np.abs(fitted.transform(zoo.frame, kind="refined") - place).sum(axis=1).min() < 1e-5
+    assert len(plots.latent_map(fitted, zoo.frame, kind="mean").collections) == 1
+    axes = plots.component_planes(fitted, ["milk", "eggs", "fins"])
+    np.testing.assert_array_equal(axes.ravel()[0].images[0].get_array(), fitted.component_planes("milk")[0].T)
+    assert [ax.get_title() for ax in axes.ravel()[:3]] == ["milk", "eggs", "fins"]
+    canvas = plots.node_images(fitted, (3, 5)).images[0].get_array()
+    assert canvas.shape == (4 * 4 - 1, 5 * 6 - 1)
+    # The first node is at the lower left.
+    np.testing.assert_array_equal(canvas[-3:, :5], fitted.components_[0].reshape(3, 5))
+    plt.close("all")
+    with pytest.raises(InputError, match="not a fitted map"):
+        plots.latent_map(BernoulliMixture(2, n_init=1).fit(zoo.data))
+    with pytest.raises(InputError, match="landscape must be one of"):
+        plots.latent_map(fitted, landscape="alps")
+    with pytest.raises(InputError, match="one class per row"):
+        plots.latent_map(fitted, zoo.frame, ["a"])
+    with pytest.raises(InputError, match="1 dimension"):
+        plots.node_images(BinaryGTM(8, tol=1e-2).fit(zoo.data), (3, 5))
+    with pytest.raises(InputError, match="has 4 cells"):
+        plots.node_images(fitted, (2, 2))
 
 
 def test_plots(model):

@@ -173,7 +173,7 @@ class Asking(BaseEstimator):
         X : table
         cells : (rows, columns) pair of arrays, optional
             The cells to explain; columns by number or name.  Without it all cells of the table (for tables of up to
-            a million cell-component pairs).
+            four million cell-component pairs).
 
         Returns
         -------
@@ -185,7 +185,7 @@ class Asking(BaseEstimator):
         if cells is None:
             n_rows, n_columns = source.shape
             n_components = self._model.n_components
-            if n_rows * n_columns * n_components > 1_000_000:
+            if n_rows * n_columns * n_components > 4_000_000:
                 raise InputError(
                     f"{self._name}: explaining all {n_rows} × {n_columns} cells for {n_components} components is "
                     "too much at once. Name cells=(rows, columns), or pass fewer rows."

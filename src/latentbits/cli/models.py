@@ -27,6 +27,8 @@ FAMILIES = {
     "bayesian": "BayesianBernoulliMixture",
     "dp": "DPBernoulliMixture",
     "boltzmann": "RestrictedBoltzmann",
+    "gtm": "BinaryGTM",
+    "trait": "LatentTrait",
 }
 
 # Estimator options that the command line has options of its own for.
@@ -71,7 +73,12 @@ def _estimator(family: str, settings: list[str] | None = None, **options: Any) -
     known = cls().get_params(deep=False)
     odd = [name for name in options if name not in known]
     if odd and odd[0] in OWN_OPTIONS:
-        itself = "; it finds the number of components itself" if odd[0] == "n_components" else ""
+        itself = ""
+        if odd[0] == "n_components":
+            is_map = "latent_shape" in known
+            itself = (
+                "; its size is --set latent_shape=15,15" if is_map else "; it finds the number of components itself"
+            )
         raise InputError(
             f"{FAMILIES[family]} has no option {odd[0]!r}, so {OWN_OPTIONS[odd[0]]} is not for --model {family}{itself}. "
             "`--set NAME=VALUE` sets its own options."

@@ -103,13 +103,16 @@ def show_components(estimator: Any, top: int = 8) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"{len(estimator.components_)} components", title_justify="left")
-    table.add_column("component", justify="right")
+    is_map = hasattr(estimator, "regions_table")  # too many nodes to list
+    rows = estimator.regions_table(top=top) if is_map else estimator.components_table(top)
+    numbers = range(1 + max(row["component"] for row in rows))
+    what = f"{len(numbers)} regions of the map" if is_map else f"{len(numbers)} components"
+    table = Table(title=what, title_justify="left")
+    table.add_column("region" if is_map else "component", justify="right")
     table.add_column("share", justify="right")
-    rows = estimator.components_table(top)
     what = "probability here" if "probability" in rows[0] else "loading"
     table.add_column(f"features that stand out ({what} / share of ones overall)")
-    for k in range(len(estimator.components_)):
+    for k in numbers:
         mine = [row for row in rows if row["component"] == k]
         if hasattr(estimator, "leak_"):  # features without a link say nothing here
             mine = [row for row in mine if row["probability"] >= 0.01] or mine[:1]

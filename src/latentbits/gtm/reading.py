@@ -256,26 +256,57 @@ class MapReading(BaseEstimator):
             raise InputError(f"{self._name}: rank must be 'lift' or 'probability'; got {rank!r}.")
         self._check_whole("top", top, 1)
         chosen = np.arange(len(self.components_)) if nodes is None else self._nodes(nodes)
-        overall = self.prior_ @ self.components_
-        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         out = []
         for k in chosen:
-            chances = self.components_[k]
-            standing = chances * np.log(chances / overall) if rank == "lift" else chances
-            place = dict(zip("xyz", map(float, self.latent_points_[k])))
-            for number, j in enumerate(np.argsort(-standing, kind="stable")[:top]):
-                out.append(
-                    {
-                        "component": int(k),
-                        **place,
-                        "weight": float(self.prior_[k]),
-                        "rank": number + 1,
-                        "feature": names[j] if isinstance(names[j], str) else int(names[j]),
-                        "probability": float(chances[j]),
-                        "marginal": float(overall[j]),
-                        "lift": float(chances[j] / overall[j]),
-                    }
-                )
+            out += self._standing_out(int(k), self.latent_points_[k], self.prior_[k], self.components_[k], top, rank)
+        return out
+
+    def _standing_out(
+        self, number: int, place: Float, weight: float, chances: Float, top: int, rank: str
+    ) -> list[dict[str, Any]]:
+        """What stands out at one place of the map, as rows of a table."""
+        overall = self.prior_ @ self.components_
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        standing = chances * np.log(chances / overall) if rank == "lift" else chances
+        return [
+            {
+                "component": number,
+                **dict(zip("xyz", map(float, place))),
+                "weight": float(weight),
+                "rank": r + 1,
+                "feature": names[j] if isinstance(names[j], str) else int(names[j]),
+                "probability": float(chances[j]),
+                "marginal": float(overall[j]),
+                "lift": float(chances[j] / overall[j]),
+            }
+            for r, j in enumerate(np.argsort(-standing, kind="stable")[:top])
+        ]
+
+    def regions_table(self, n_regions: int = 8, top: int = 5) -> list[dict[str, Any]]:
+        """The map in few words: its regions as rows of a table, with what stands out in each.
+
+        Parameters
+        ----------
+        n_regions : int
+            How many (see :meth:`regions`).
+        top : int
+            Features per region.
+
+        Returns
+        -------
+        list of dict
+            As :meth:`top_features`, the component being the region, by decreasing weight; its place is the node nearest
+            to the middle of its rows.
+        """
+        labels = self.regions(min(n_regions, len(self.components_))).ravel()
+        weights = np.where(labels == np.unique(labels)[:, None], self.prior_, 0.0)  # (R, K)
+        out = []
+        for number, region in enumerate(np.argsort(-weights.sum(axis=1), kind="stable")):
+            own = weights[region] / weights[region].sum()
+            away = np.abs(self.latent_points_ - own @ self.latent_points_).sum(axis=1)
+            node = np.where(labels == region, away, np.inf).argmin()
+            chances, weight = own @ self.components_, weights[region].sum()
+            out += self._standing_out(number, self.latent_points_[node], weight, chances, top, "lift")
         return out
 
     def components_table(self, top: int = 10) -> list[dict[str, Any]]:

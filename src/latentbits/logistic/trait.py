@@ -59,13 +59,10 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
     Examples
     --------
     >>> from latentbits import LatentTrait
-    >>> from latentbits.datasets import load_votes
-    >>> votes = load_votes()
-    >>> model = LatentTrait(n_components=1, random_state=0).fit(votes.data)
-    >>> scores = model.transform(votes.data)[:, 0]
-    >>> side = scores > 0
-    >>> bool(max((side == (votes.target == "democrat")).mean(), (side != (votes.target == "democrat")).mean()) > 0.85)
-    True
+    >>> X = [[1, 1, 0, 0], [1, 1, 0, None], [0, 0, 1, 1], [0, None, 1, 1], [1, 0, 0, 0], [0, 0, 1, 0]]
+    >>> model = LatentTrait(n_components=1, random_state=0).fit(X)
+    >>> model.impute(X, how="mode")[3].tolist()
+    [0.0, 0.0, 1.0, 1.0]
     """
 
     record_types: ClassVar = {kind.__name__: kind for kind in (TraitModel, TraitParams, Totals)}

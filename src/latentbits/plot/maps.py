@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from .axes import axes_of
 from .causes import check_image
 
 LANDSCAPES = ("u-matrix", "prior", "magnification")
-# Okabe and Ito's colours, which readers of any colour vision tell apart, and shapes beside them.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+# Okabe and Ito's colours, which readers of any colour vision tell apart, then more of other lightness; shapes beside them.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442", "#7A3E00", "#8F8F8F")
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -98,18 +99,19 @@ def latent_map(
 
 
 def _show_rows(ax: Any, places: Any, color: Any) -> None:
-    """Marks of rows."""
+    """Marks of rows; rows at the same place make one larger mark."""
     if color is None:
-        ax.scatter(*places.T, s=10, color=COLOURS[0], linewidths=0, alpha=0.7, zorder=2)
+        where, counts = np.unique(np.round(places, 6), axis=0, return_counts=True)
+        ax.scatter(*where.T, s=10.0 * counts, color=COLOURS[0], linewidths=0, alpha=0.7, zorder=2)
         return
     classes = np.asarray(color).astype(str)
     if classes.shape != (len(places),):
         raise InputError(f"latent_map: color must hold one class per row ({len(places)}); got shape {classes.shape}.")
     for i, name in enumerate(sorted(set(classes))):
-        mine = classes == name
+        where, counts = np.unique(np.round(places[classes == name], 6), axis=0, return_counts=True)
         ax.scatter(
-            *places[mine].T,
-            s=16,
+            *where.T,
+            s=16.0 * counts,
             color=COLOURS[i % len(COLOURS)],
             marker=SHAPES[(i + i // len(COLOURS)) % len(SHAPES)],
             linewidths=0.3,
@@ -119,29 +121,23 @@ def _show_rows(ax: Any, places: Any, color: Any) -> None:
             zorder=2,
         )
     legend = ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.02), ncols=4, fontsize=8, frameon=False)
-    for text in legend.get_texts():
+    for text, handle in zip(legend.get_texts(), legend.legend_handles):
         text.set_parse_math(False)
+        handle.set_sizes([24.0])
 
 
 def _write_words(ax: Any, estimator: Any, n_regions: int) -> None:
-    """The features of every region where most of its prior is."""
+    """The features of every region in the middle of its rows; regions without rows stay empty."""
     import matplotlib.patheffects as effects
 
-    regions = estimator.regions(min(n_regions, len(estimator.prior_))).ravel()
-    names, overall = estimator._feature_names(), estimator.prior_ @ estimator.components_
-    for region in range(regions.max() + 1):
-        mine = regions == region
-        weights = np.where(mine, estimator.prior_, 0.0)
-        if not weights.sum() > 1e-9:
+    for _, group in groupby(estimator.regions_table(n_regions, 3), key=lambda row: row["component"]):
+        rows = list(group)
+        if rows[0]["weight"] < 1e-9:
             continue
-        chances = weights @ estimator.components_ / weights.sum()
-        standing = chances * np.log(chances / overall)
-        best = [names[j] for j in np.argsort(-standing, kind="stable")[:3] if standing[j] > 0]
-        place = weights @ estimator.latent_points_ / weights.sum()
-        node = np.flatnonzero(mine)[np.abs(estimator.latent_points_[mine] - place).sum(axis=1).argmin()]
         text = ax.text(
-            *estimator.latent_points_[node],
-            "\n".join(best),
+            rows[0]["x"],
+            rows[0]["y"],
+            "\n".join(str(row["feature"]) for row in rows if row["lift"] > 1),
             ha="center",
             va="center",
             fontsize=8,
