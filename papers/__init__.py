@@ -24,6 +24,7 @@ EXPERIMENTS = {
     "gtm-digits": "papers.gtm.digits:maps",
     "gtm-hidden": "papers.gtm.digits:hidden",
     "gtm-known": "papers.gtm.digits:known",
+    "gtm-errata": "papers.gtm.errata:errata",
     "noisy-or-recovery": "papers.noisy_or.images:recovery",
     "noisy-or-likelihood": "papers.noisy_or.images:likelihood",
     "noisy-or-selection": "papers.noisy_or.images:selection",

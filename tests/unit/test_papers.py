@@ -20,6 +20,7 @@ TABLES_ONLY = (
     "gtm-density",
     "gtm-hidden",
     "gtm-known",
+    "gtm-errata",
 )
 
 
