@@ -64,6 +64,10 @@ def maps(full: bool, folder: Path) -> Outcome:
     out.claim("held-out log-likelihood", ">= -86", mean["log-likelihood"], mean["log-likelihood"] >= -86)
     trust = mean["trustworthiness, mean, training rows"]
     out.claim("trustworthiness, 10 neighbours", ">= 0.97", trust, trust >= 0.97)
+    gain = mean["distinct places, refined"] / mean["distinct places, mean"]
+    out.claim("distinct places, refined against means (ratio)", "> 1.5", gain, gain > 1.5)
+    gain = mean["5-NN, refined"] - mean["5-NN, mean"]
+    out.claim("5 nearest neighbours, refined above means by", ">= 0", gain, gain >= 0)
     out.numbers = {"mean": mean, "sd": {name: float(np.std(values)) for name, values in found.items()}}
     _picture(folder / "gtm-digits.png", quietly(digit_map(), X), X, y)
     return out

@@ -54,8 +54,8 @@ def _option(value: Any) -> Any:
         value = value.item()
     if isinstance(value, tuple) and all(isinstance(item, np.ndarray) for item in value):
         return {"arrays": [item.tolist() for item in value]}
-    if isinstance(value, tuple) and all(isinstance(item, (int, float)) for item in value):
-        return {"tuple": list(value)}
+    if isinstance(value, tuple) and all(isinstance(item, (int, float, np.number)) for item in value):
+        return {"tuple": [item.item() if isinstance(item, np.generic) else item for item in value]}
     if isinstance(value, (np.ndarray, list, tuple)) and not _holds_objects(value):
         return {"array": np.asarray(value).tolist()}
     return value if isinstance(value, (str, int, float, bool)) else None
@@ -99,6 +99,8 @@ def _pack(value: Any, name: str, arrays: dict[str, np.ndarray], records: dict[st
         return {"array": shape_of(value), "name": name}
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, tuple):
+        return {"tuple": list(value)}
     return {"value": value}
 
 
@@ -113,7 +115,7 @@ def _unpack(packed: Any, arrays: dict[str, np.ndarray], records: dict[str, type]
         return np.array(packed["names"], dtype=object)
     if "array" in packed:
         return unflatten(packed["array"], arrays, name=packed["name"])
-    return packed["value"]
+    return tuple(packed["tuple"]) if "tuple" in packed else packed["value"]
 
 
 def load(path: str | os.PathLike[str]) -> Any:

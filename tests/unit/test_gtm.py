@@ -6,11 +6,13 @@ import itertools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.manifold import trustworthiness
 from sklearn.model_selection import GridSearchCV
 
+import latentbits
 from latentbits import BernoulliMixture, BinaryGTM
 from latentbits.base.passes import table_sums
 from latentbits.data.source import open_source
@@ -286,6 +288,12 @@ def test_the_papers_prior_empties_the_map_and_is_stopped():
         model = BinaryGTM((5, 5), weight_prior="girolami", max_iter=400, tol=0.0).fit(X)
     assert model.converged_ and model.n_iter_ < 400 and np.abs(model.basis_weights_).max() <= 30
     assert (model.components_.max(axis=0) > 0.02).mean() > 0.5  # most features are alive: it was stopped in time
+    # What is kept is the point before the likelihood fell, the highest on the way.
+    path = []
+    for n in range(1, model.n_iter_):
+        path.append(quiet_fit(X, (5, 5), weight_prior="girolami", max_iter=n, tol=0.0).log_likelihood_)
+    assert model.log_likelihood_ == pytest.approx(max(path), rel=1e-9)
+    assert not hasattr(BinaryGTM(weight_prior="girolami"), "partial_fit")
     with pytest.raises(InputError, match="gradient"):
         BinaryGTM(weight_prior="girolami", m_step="newton").fit(X)
 
@@ -323,6 +331,74 @@ def test_starts(made):
     flat = np.tile([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]], (5, 1))
     with pytest.warns(TableWarning, match="fewer directions"):
         BinaryGTM((3, 3), tol=1e-2, random_state=0).fit(flat)
+
+
+def test_complementary_columns_do_not_flip_the_map():
+    """Yes/no pairs have loadings of one size; the sign must not be told by rounding."""
+    half = make_map(400, 8, random_state=5).data
+    X = np.hstack((half, 1 - half))
+    places = [quiet_fit(X, (6, 6), block_rows=rows, max_iter=3).transform(X) for rows in (None, 200, 77, 50, 33)]
+    for other in places[1:]:
+        np.testing.assert_allclose(other, places[0], atol=1e-8)
+
+
+def test_axes_of_wide_tables_hold_few_vectors():
+    X = sp.random_array((300, 2000), density=0.02, rng=np.random.default_rng(0))
+    X.data[:] = 1.0
+    found = principal_axes(LocalSweep(open_source(X)), 2)
+    sizes = np.linalg.svd((X.toarray() - X.toarray().mean(axis=0)) / np.sqrt(300), compute_uv=False)
+    np.testing.assert_allclose(found.deviations, sizes[:2], rtol=1e-8)
+
+
+def test_automatic_sizes():
+    """By weight, not by rows; kept by fits that go on, and only by those."""
+    X = make_map(100, 8, random_state=0).data
+    weighted = quiet_fit(X, "auto", np.full(100, 9.0), max_iter=2)
+    assert weighted.latent_shape_ == quiet_fit(np.tile(X, (9, 1)), "auto", max_iter=2).latent_shape_ == (12, 12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        model = BinaryGTM("auto", max_iter=2).partial_fit(X[:30])
+        assert model.partial_fit(np.tile(X, (9, 1))).latent_shape_ == (6, 6)
+        assert model.fit(np.tile(X, (9, 1))).latent_shape_ == (12, 12)
+        assert model.set_params(warm_start=True).fit(X).latent_shape_ == (12, 12)
+        with pytest.raises(InputError, match="at least 2 columns"):
+            BinaryGTM("auto").partial_fit(X[:1])
+
+
+@pytest.mark.parametrize("shape", [[5, 4], (np.int64(5), np.int64(4)), np.array([5, 4])], ids=str)
+def test_shapes_of_any_kind(shape, made, tmp_path):
+    model = quiet_fit(made.data, shape, max_iter=2)
+    assert model.latent_shape_ == (5, 4)
+    model.save(tmp_path / "map.latentbits")
+    again = latentbits.load(tmp_path / "map.latentbits")
+    assert again.latent_shape_ == (5, 4) and again.u_matrix().shape == (5, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        np.testing.assert_array_equal(again.fit(made.data).basis_weights_, model.basis_weights_)
+
+
+def test_axes_with_one_node(made):
+    for shape in (1, (1, 1), (5, 1)):
+        model = quiet_fit(made.data, shape, basis="identity", max_iter=5)
+        assert np.isfinite(model.score(made.data)) and model.regions(1).shape == model.latent_shape_
+
+
+def test_going_on_with_another_prior(made):
+    model = quiet_fit(made.data, warm_start=True, max_iter=5).set_params(prior="uniform")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        assert (model.fit(made.data).prior_ == 1 / 20).all()
+
+
+def test_answers_where_probabilities_are_certain():
+    """Without a ridge log odds run away; explanations must not."""
+    X = make_map(150, 10, random_state=0).data
+    model = quiet_fit(X, (5, 5), ridge=0.0, tol=0.0, max_iter=150)
+    assert np.abs(model.logits_).max() > 50
+    told = model.explain(X)
+    assert np.isfinite(told.share).all() and np.isfinite(told.probability).all()
+    assert all(np.isfinite(row["lift"]) for row in model.top_features())
+    assert np.isfinite(model.u_matrix()).all() and np.isfinite(model.magnification()).all()
 
 
 def test_restarts_only_where_they_differ(made):
@@ -395,7 +471,9 @@ def test_places(made, fitted):
     spread = sum(s * np.outer(p - told.mean[i], p - told.mean[i]) for s, p in zip(shares[i], fitted.latent_points_))
     np.testing.assert_allclose(told.covariance[i], spread, atol=1e-12)
     assert told.entropy[i] == pytest.approx(-(shares[i] * np.log(np.maximum(shares[i], 1e-300))).sum())
-    assert told.n_modes.min() >= 1
+    assert told.n_modes.min() >= 1 and len(told.to_frame()) == 300
+    even = quiet_fit(X, (3, 3), prior="uniform", max_iter=2)
+    assert even.posterior_summary(np.full((1, 14), np.nan)).n_modes[0] == 1  # a plateau is one place
     assert list(fitted.get_feature_names_out()) == ["binarygtm0", "binarygtm1"]
 
 
@@ -479,7 +557,11 @@ def test_class_map(made, fitted):
     np.testing.assert_allclose(told.mass[:, 0], shares[classes == "left"].sum(axis=0), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(told.share.sum(axis=1), 1.0)
     assert told.labels.shape == (5, 4) and (told.predict(made.data) == classes).mean() > 0.8
+    # Nodes that hold nothing take after their neighbours.
+    far = fitted.class_map(made.data[:1], classes[:1])
+    assert (far.share > 0.99).all() and far.mass.sum() == pytest.approx(1.0)
     classes[:100] = None
+    classes[5], classes[6] = np.nan, pd.NA
     fewer = fitted.class_map(made.data, classes)
     assert fewer.mass.sum() == pytest.approx(200) and list(fewer.classes) == ["left", "right"]
     with pytest.raises(InputError, match="one class per row"):
@@ -499,7 +581,7 @@ def test_top_features():
     assert [row["rank"] for row in rows] == [1, 2, 3] and rows[0]["component"] == 5 and "z" not in rows[0]
     by_chance = model.top_features([5], top=1, rank="probability")
     assert by_chance[0]["probability"] == pytest.approx(model.components_[5].max())
-    assert len(model.components_frame(top=2)) == 32 and len(model.top_features_frame(top=2)) == 32
+    assert len(model.components_frame(top=1)) == 16 and len(model.top_features_frame(top=1)) == 16
     mask = np.zeros((4, 4), bool)
     mask[0, 1] = True
     assert {row["component"] for row in model.top_features(mask)} == {1}
@@ -512,12 +594,13 @@ def test_top_features():
 
 def test_regions_in_words(fitted):
     labels = fitted.regions(4).ravel()
-    rows = fitted.regions_table(4, top=2)
-    assert len(rows) == 8 and [row["component"] for row in rows] == [0, 0, 1, 1, 2, 2, 3, 3]
-    weights = sorted((fitted.prior_[labels == g].sum() for g in range(4)), reverse=True)
-    assert [row["weight"] for row in rows[::2]] == pytest.approx(weights)
-    largest = max(range(4), key=lambda g: fitted.prior_[labels == g].sum())
+    rows = fitted.regions_table(4, top=1)
+    assert [row["component"] for row in rows] == [0, 1, 2, 3] and len(fitted.regions_frame(4, 1)) == 4
+    weights = [fitted.prior_[labels == g].sum() for g in range(4)]  # numbered alike, the largest first
+    assert [row["weight"] for row in rows] == pytest.approx(weights) and weights == sorted(weights, reverse=True)
+    largest = 0
     own = np.where(labels == largest, fitted.prior_, 0.0)
+    assert all(row["lift"] > 1 for row in fitted.top_features(top=14) if row["rank"] > 1)
     chances = own @ fitted.components_ / own.sum()
     assert rows[0]["probability"] == pytest.approx(chances[rows[0]["feature"]])
     where = np.flatnonzero((fitted.latent_points_ == [rows[0]["x"], rows[0]["y"]]).all(axis=1))
@@ -530,6 +613,14 @@ def test_child_maps(made, fitted):
     held = fitted.predict_proba(made.data)[:, (regions == 0).ravel()].sum()
     assert child.weight_seen_ == pytest.approx(held) and child.latent_shape_ == (4, 3)
     assert fitted.latent_shape == (5, 4)
+    double = fitted.child(made.data, regions == 0, np.full(300, 2.0), latent_shape=(4, 3), tol=1e-2)
+    assert double.weight_seen_ == pytest.approx(2 * held)
+    sparse_node = int(fitted.prior_.argmin())
+    if fitted.prior_[sparse_node] * 300 < 0.5:
+        with pytest.raises(InputError, match="less than one row"):
+            fitted.child(made.data, [sparse_node, sparse_node])
+    with pytest.raises(InputError, match="one of them or more"):
+        fitted.child(made.data, regions == 9)
 
 
 def test_streams(made):
@@ -573,15 +664,18 @@ def test_the_summary_tells_of_the_map(fitted):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"latent_shape": (2, 2)}, "makes 5 functions for the 4 nodes"),
-        ({"latent_shape": (5, 1)}, "2 nodes or more"),
+        ({"latent_shape": (2, 2)}, "too few nodes for a smooth map"),
+        ({"latent_shape": (5, 1)}, "too few nodes"),
+        ({"latent_shape": (2000, 2000)}, "more than 100,000 nodes"),
         ({"latent_shape": (2, 2, 2, 2)}, "up to three"),
         ({"latent_shape": "big"}, "whole number"),
         ({"latent_shape": (5.0, 4)}, "whole number"),
         ({"latent_shape": True}, "whole number"),
         ({"basis_shape": (1, 4)}, "2 centres or more"),
-        ({"basis_shape": (3,)}, "as many axes"),
-        ({"basis_shape": (9, 9)}, "no more functions"),
+        ({"basis_shape": (3,)}, "one number per axis"),
+        ({"basis_shape": 9}, "more than the 20 nodes"),
+        ({"callbacks": print}, "list of functions"),
+        ({"n_jobs": 0}, "other than 0"),
         ({"basis": "spline"}, "basis must be one of"),
         ({"basis_width": 0.0}, "above 0"),
         ({"linear": "yes"}, "True or False"),
@@ -605,14 +699,17 @@ def test_bad_options(made, options, words):
 
 
 def test_bad_tables_and_questions(made, fitted):
-    with pytest.raises(InputError, match="2 columns and 3 rows"):
+    with pytest.raises(InputError, match="at least 2 columns and 3 rows"):
         BinaryGTM((3, 3)).fit(np.array([[0.0, 1.0], [1.0, 0.0]]))
     with pytest.raises(InputError, match="fewer axes"):
         BinaryGTM((3, 3)).fit(np.array([[0.0], [1.0], [1.0]]))
     with pytest.raises(InputError, match="kind must be"):
         fitted.transform(made.data, kind="median")
-    for points in ([[0.0]], [0.0, 1.0], [[np.nan, 0.0]]):
+    for points in ([[0.0]], [0.0, 1.0], [["a", "b"]], [[0.0], [0.0, 1.0]]):
         with pytest.raises(InputError, match="rows of 2 finite coordinates"):
+            fitted.inverse_transform(points)
+    for points in ([[np.nan, 0.0]], [[5.0, 0.0]]):
+        with pytest.raises(InputError, match="from -1 to 1"):
             fitted.inverse_transform(points)
     flat = quiet_fit(made.data, (3, 3), basis="identity", max_iter=3)
     for ask in (

@@ -329,7 +329,7 @@ def test_messages_of_cells():
         with pytest.raises(InputError, match=word):
             model.explain(X, cells=cells)
     with pytest.raises(InputError, match="too much at once"):
-        model.explain(np.zeros((300_000, 4)))
+        model.explain(np.zeros((600_000, 4)))
     with pytest.raises(InputError, match="how must be"):
         model.impute(X, how="guess")
     with pytest.raises(InputError, match="n must be"):

@@ -51,6 +51,9 @@ def test_maps(zoo_map):
     place = ax.collections[0].get_offsets()[0]
     assert np.abs(fitted.transform(zoo.frame, kind="refined") - place).sum(axis=1).min() < 1e-5
     assert len(plots.latent_map(fitted, zoo.frame, kind="mean").collections) == 1
+    partly = [None, *zoo.target[1:]]
+    assert len(plots.latent_map(fitted, zoo.frame, partly).collections) == 8
+    assert plots.latent_map(fitted, zoo.frame, np.arange(101.0), landscape=None).get_legend() is None
     axes = plots.component_planes(fitted, ["milk", "eggs", "fins"])
     np.testing.assert_array_equal(axes.ravel()[0].images[0].get_array(), fitted.component_planes("milk")[0].T)
     assert [ax.get_title() for ax in axes.ravel()[:3]] == ["milk", "eggs", "fins"]
@@ -67,6 +70,10 @@ def test_maps(zoo_map):
         plots.latent_map(fitted, zoo.frame, ["a"])
     with pytest.raises(InputError, match="1 dimension"):
         plots.node_images(BinaryGTM(8, tol=1e-2).fit(zoo.data), (3, 5))
+    with pytest.raises(InputError, match="one feature or more"):
+        plots.component_planes(fitted, [])
+    with pytest.raises(InputError, match="Did you mean 'milk'"):
+        plots.component_planes(fitted, "milkk")
     with pytest.raises(InputError, match="has 4 cells"):
         plots.node_images(fitted, (2, 2))
 

@@ -92,10 +92,16 @@ class Fitting(BaseEstimator):
         self._whole("max_iter", 1)
         self._whole("n_init", 1)
         self._number("tol", 0.0)
-        self._check_time_limit()
+        self._check_running()
 
-    def _check_time_limit(self) -> None:
-        """Refuse a limit that is neither None nor a number of seconds."""
+    def _check_running(self) -> None:
+        """Refuse limits, callbacks and numbers of threads that are none."""
+        if self.callbacks is not None and not isinstance(self.callbacks, (list, tuple)):
+            kind = type(self.callbacks).__name__
+            raise InputError(f"{self._name}: callbacks must be a list of functions; got {kind!r}.")
+        jobs = self.n_jobs
+        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, (int, np.integer)) or jobs == 0):
+            raise InputError(f"{self._name}: n_jobs must be None or a whole number other than 0; got {jobs!r:.60}.")
         if self.time_limit is not None:
             self._number("time_limit", 0.0)
 
@@ -308,10 +314,13 @@ class Fitting(BaseEstimator):
                 stacklevel=5,
             )
         if not self.converged_:
-            why = "its limit" if result.stopped else f"max_iter={self.max_iter}"
+            why, remedy = f"max_iter={self.max_iter}", "max_iter"
+            if result.stopped:
+                limit = self.time_limit
+                why, remedy = ("a callback", "its limit") if limit is None else (f"time_limit={limit:g}", "time_limit")
             warnings.warn(
                 f"{self._name}: the best start was stopped by {why} before it settled (last gain above tol={self.tol:g} "
-                "nats per cell). Raise max_iter or tol.",
+                f"nats per cell). Raise {remedy} or tol.",
                 NotConvergedWarning,
                 stacklevel=5,
             )
@@ -378,7 +387,7 @@ class Fitting(BaseEstimator):
         if self.n_components > max(1, min(sums.n_rows, varying)):
             warnings.warn(
                 f"{self._name}: {self.n_components} components for {sums.n_rows} rows and {varying} columns that vary; "
-                "more than that cannot be told apart. Use fewer components.",
+                f"more than {max(1, min(sums.n_rows, varying))} cannot be told apart. Use fewer components.",
                 TableWarning,
                 stacklevel=6,
             )

@@ -45,7 +45,7 @@ class Sampling(BaseEstimator):
         self._whole("n_warmup", 0)
         self._whole("n_draws", 1)
         self._whole("thin", 1)
-        self._check_time_limit()
+        self._check_running()
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Run the chains.

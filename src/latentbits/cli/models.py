@@ -382,7 +382,7 @@ def select(
     if save is not None:
         chosen.estimator_.save(save)
     write_rows(chosen.table, list(chosen.table[0]), out)
-    if chosen.best_ == 1 and largest > 1:
+    if chosen.best_ == 1 and largest > 1 and hasattr(chosen.estimator_, "predict_proba"):  # one class: no structure
         print(
             "nothing beats independent columns; stronger --smoothing or --criterion rows may show more", file=sys.stderr
         )

@@ -19,6 +19,7 @@ class Totals(NamedTuple):
     n_ones: int  # ones of the table
     n_unknown: int  # unknown cells of the table
     n_blank_rows: int  # rows without any observed cell
+    n_empty_rows: int = 0  # rows without any one, all cells known
 
     @property
     def marginals(self) -> Float:
@@ -39,14 +40,15 @@ def totals(block: Block) -> Totals:
     )
     observed = np.full(block.n_columns, weights.sum())
     n_unknown = n_blank = 0
+    n_hidden = np.zeros(block.n_rows, np.int64)
     if block.unknown is not None:
         # Counted apart, because a difference of sums of weights need not come out at exactly zero.
         positive = (weights > 0).astype(np.float64)
         never = block.unknown.t_dot(positive[:, None])[:, 0] == positive.sum()
         observed = np.where(never, 0.0, observed - block.unknown.t_dot(weights[:, None])[:, 0])
-        counts = block.unknown.row_counts()
-        n_unknown = int((counts * repeats).sum())
-        n_blank = int(repeats[counts == block.n_columns].sum())
+        n_hidden = block.unknown.row_counts()
+        n_unknown = int((n_hidden * repeats).sum())
+        n_blank = int(repeats[n_hidden == block.n_columns].sum())
     return Totals(
         weight=float(weights.sum()),
         ones=block.ones.t_dot(weights[:, None])[:, 0],
@@ -55,4 +57,5 @@ def totals(block: Block) -> Totals:
         n_ones=int((block.ones.row_counts() * repeats).sum()),
         n_unknown=n_unknown,
         n_blank_rows=n_blank,
+        n_empty_rows=int(repeats[(block.ones.row_counts() == 0) & (n_hidden == 0)].sum()),
     )

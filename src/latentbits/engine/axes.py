@@ -1,7 +1,8 @@
 """Principal axes of a table: its blocks are read, never laid out whole.
 
 A block Krylov space with Rayleigh-Ritz (Golub & Underwood 1977): every pass multiplies a few vectors by the covariance, and
-the axes are taken from all products so far.  Unknown cells stand at the mean of their column.
+the axes are taken from all products so far; when they become many, the best are kept and the space grows anew from them.
+Unknown cells stand at the mean of their column.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from .sweep import one_blas_thread
 
 # Vectors beside those asked for, and passes at most.
 SPARE = 6
-MOST_PASSES = 40
-PRECISE = 1e-11
+MOST_PASSES = 60
+# Blocks of vectors that are held at most.
+MOST_HELD = 4
+PRECISE = 1e-10
 
 
 class Axes(NamedTuple):
@@ -60,7 +63,7 @@ def centred_scores(block: Block, means: Float, vectors: Float) -> Float:
 def principal_axes(sweep: Sweep, n_axes: int) -> Axes:
     """The ``n_axes`` directions in which the rows vary most; those in which they do not vary have deviation 0.
 
-    The largest loading of every axis is positive, so that the answer does not depend on the order of anything.
+    The largest loading of every axis is positive (the first of equal ones).
     """
     nothing: list[Any] = [None] * sweep.n_blocks
     (ones, observed, weight), _ = sweep.map(_Means(), nothing, keep_rows=False)
@@ -82,14 +85,22 @@ def principal_axes(sweep: Sweep, n_axes: int) -> Axes:
             if off <= PRECISE * max(float(values[0]), 1e-300) or basis.shape[1] >= n_columns:
                 break
             fresh = _new_directions(basis, image)
+            if basis.shape[1] >= MOST_HELD * width:
+                kept = turn[:, np.argsort(-found, kind="stable")[:width]]
+                basis, images = basis @ kept, images @ kept
         if not fresh.shape[1]:
             break
     variances = np.zeros(n_axes)
     axes = np.zeros((n_axes, n_columns))
     variances[: len(values)] = np.where(values > 1e-12 * max(float(values[0]), 1e-300), values, 0.0)
     axes[: len(values)] = vectors.T
-    largest = axes[np.arange(n_axes), np.abs(axes).argmax(axis=1)]
-    return Axes(means, np.where(largest < 0, -1.0, 1.0)[:, None] * axes, np.sqrt(variances))
+    return Axes(means, np.array([_sign(axis) for axis in axes])[:, None] * axes, np.sqrt(variances))
+
+
+def _sign(axis: Float) -> float:
+    """The sign of the first of the largest loadings; those of complementary columns are equal but for rounding."""
+    sizes = np.abs(axis)
+    return -1.0 if axis[int(np.argmax(sizes >= (1 - 1e-6) * sizes.max()))] < 0 else 1.0
 
 
 def _new_directions(basis: Float, image: Float) -> Float:

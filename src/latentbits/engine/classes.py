@@ -175,10 +175,10 @@ class ClassModel(Model):
         """
         log_joint = self.log_joint(block, ready)[rows]
         codes = block.at(rows, columns)
-        on = ready.probs.T[columns]
-        cell = np.where((codes == ONE)[:, None], on, 1.0 - on)
-        cell[codes == UNKNOWN] = 1.0
-        rest = log_joint - np.log(cell)
+        on, log_cell = ready.probs.T[columns], ready.log_off[columns]
+        log_cell = np.where((codes == ONE)[:, None], log_cell + ready.slope[columns], log_cell)
+        log_cell[codes == UNKNOWN] = 0.0
+        rest, cell = log_joint - log_cell, np.exp(log_cell)
         rest = np.exp(rest - rest.max(axis=1, keepdims=True))
         rest /= rest.sum(axis=1, keepdims=True)
         joint = rest * cell
@@ -186,5 +186,5 @@ class ClassModel(Model):
         others_weight = 1.0 - rest
         with np.errstate(divide="ignore", invalid="ignore"):
             others = np.where(others_weight > 1e-12, (total - joint) / others_weight, cell)
-            evidence = np.log(cell) - np.log(np.maximum(others, np.finfo(float).tiny))
+            evidence = log_cell - np.log(np.maximum(others, np.finfo(float).tiny))
         return Causes(joint / total, evidence, np.einsum("mk,mk->m", rest, on))

@@ -123,7 +123,8 @@ class LogLines(Listener):
 
     def end(self, event: End) -> None:
         """Say how it ended."""
-        log.info("done: objective %.6f after %d %s", event.objective, event.n_iter, self._many)
+        if event.n_iter:  # else it was interrupted before there was anything
+            log.info("done: objective %.6f after %d %s", event.objective, event.n_iter, self._many)
 
 
 class TimeLimit(Listener):

@@ -171,7 +171,7 @@ def _one_start(
         if not settled:
             _write(bookmark, run, sweep)
         raise
-    except (FloatingPointError, np.linalg.LinAlgError) as failure:
+    except (ArithmeticError, np.linalg.LinAlgError) as failure:
         error = f"{type(failure).__name__}: {failure}"
     ended = Restart(
         run.number,

@@ -21,6 +21,7 @@ from .projection import refined
 from .reading import MapReading
 from .starts import axes_of, pca_start, random_start, rank_start, uniform_prior
 
+MOST_NODES = 100_000
 # Newton steps are taken up to this many functions, and while the Hessians of all features fit into memory at once.
 NEWTON_UP_TO = 100
 
@@ -110,6 +111,8 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
     True
     """
 
+    _automatic_shape: Shape = (1,)
+    _keeps_shape = False
     record_types: ClassVar = {kind.__name__: kind for kind in (GtmModel, GtmParams, ClassStats, Online, Totals)}
     work = 4
 
@@ -184,8 +187,12 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
     @property
     def _size(self) -> int:
         """Number of nodes."""
-        automatic = isinstance(self.latent_shape, str)
-        return int(np.prod(getattr(self, "latent_shape_", (1,)) if automatic else self._shape("latent_shape")))
+        return int(np.prod(self._automatic_shape if self._is_automatic else self._shape("latent_shape")))
+
+    @property
+    def _is_automatic(self) -> bool:
+        """Whether the size of the map is told by the table."""
+        return isinstance(self.latent_shape, str) and self.latent_shape == "auto"
 
     def _check_options(self) -> None:
         self._check_shapes()
@@ -223,16 +230,11 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
     def _check_shapes(self) -> None:
         """Refuse maps that cannot be."""
         self._one_of("basis", ("rbf", "identity"))
-        if self.latent_shape == "auto":
-            return
-        shape = self._shape("latent_shape")
-        if self.basis == "identity":
-            return
-        if min(shape) < 2:
-            raise InputError(
-                f"{self._name}: every axis of latent_shape needs 2 nodes or more; got {self.latent_shape!r}."
-            )
-        self._basis_shape(shape)
+        if not self._is_automatic:
+            shape = self._shape("latent_shape")
+            if np.prod(shape, dtype=float) > MOST_NODES:
+                raise InputError(f"{self._name}: latent_shape {shape} has more than {MOST_NODES:,} nodes.")
+            self._basis_shape(shape)
 
     def _shape(self, name: str) -> Shape:
         """An option that is a shape, as a tuple of one to three numbers."""
@@ -255,23 +257,31 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
             return ()
         automatic = isinstance(self.basis_shape, str) and self.basis_shape == "auto"
         shape = tuple(max(2, -(-n // 2)) for n in latent_shape) if automatic else self._shape("basis_shape")
+        if isinstance(self.basis_shape, (int, np.integer)):
+            shape *= len(latent_shape)
         n_functions, n_nodes = int(np.prod(shape)) + len(shape) * bool(self.linear) + 1, int(np.prod(latent_shape))
-        if len(shape) != len(latent_shape) or min(shape) < 2 or n_functions > n_nodes:
+        if automatic and n_functions > n_nodes:
             raise InputError(
-                f"{self._name}: basis_shape {shape} makes {n_functions} functions for the {n_nodes} nodes of "
-                f"{latent_shape}. It needs as many axes as the map, 2 centres or more on each, and no more functions than "
-                "there are nodes."
+                f"{self._name}: latent_shape {latent_shape} has too few nodes for a smooth map ({n_functions} functions at "
+                "least). Use 3 nodes or more per axis (4 on a line), or basis='identity'."
+            )
+        if len(shape) != len(latent_shape):
+            raise InputError(
+                f"{self._name}: basis_shape {shape} has {len(shape)} axes, the map {latent_shape} has {len(latent_shape)}. "
+                "Give one number per axis, or one for all."
+            )
+        if min(shape) < 2:
+            raise InputError(f"{self._name}: every axis of basis_shape needs 2 centres or more; got {shape}.")
+        if n_functions > n_nodes:
+            raise InputError(
+                f"{self._name}: basis_shape {shape} makes {n_functions} functions, more than the {n_nodes} nodes of "
+                f"{latent_shape}. Use fewer centres or more nodes."
             )
         return shape
 
     def _check_table(self, sums: Totals) -> None:
         super()._check_table(sums)
-        n_axes = 2 if self.latent_shape == "auto" else len(self._shape("latent_shape"))
-        if sums.n_rows < n_axes + 1 or len(sums.ones) < n_axes:
-            raise InputError(
-                f"{self._name}: a map of {n_axes} dimensions needs {n_axes} columns and {n_axes + 1} rows or more; the table "
-                f"has {sums.n_rows} sample(s) and {len(sums.ones)} feature(s). Use a latent_shape with fewer axes."
-            )
+        self._check_extent(sums)
         fixed = int(((sums.ones == 0) | (sums.ones == sums.observed))[sums.observed > 0].sum())
         if fixed:
             warnings.warn(
@@ -280,17 +290,43 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
                 stacklevel=5,
             )
 
+    def _check_extent(self, sums: Totals) -> None:
+        """Refuse tables with fewer directions than the map."""
+        n_axes = 2 if self._is_automatic else len(self._shape("latent_shape"))
+        if sums.n_rows < n_axes + 1 or len(sums.ones) < n_axes:
+            fewer = " Use a latent_shape with fewer axes." if n_axes > 1 else ""
+            raise InputError(
+                f"{self._name}: a map of {n_axes} dimension{'s' * (n_axes > 1)} needs at least {n_axes} "
+                f"column{'s' * (n_axes > 1)} and {n_axes + 1} rows; the table has {sums.n_rows} sample(s) and "
+                f"{len(sums.ones)} feature(s).{fewer}"
+            )
+
+    def _begin_stream(self, sweep: Any, sums: Totals) -> None:
+        self._check_extent(sums)
+        super()._begin_stream(sweep, sums)
+
+    def _go_on_streaming(self, sums: Totals) -> None:
+        self._keeps_shape = True
+        try:
+            super()._go_on_streaming(sums)
+        finally:
+            self._keeps_shape = False
+
+    @property
+    def streams(self) -> bool:  # type: ignore[override]
+        """The paper's prior must be stopped, which a stream cannot be."""
+        return bool(self.weight_prior != "girolami")
+
     def _map_shape(self, sums: Totals) -> Shape:
-        """Nodes per axis for this table; a stream keeps the map that it began with."""
-        if self.latent_shape != "auto":
+        """Nodes per axis for this table; a fit that goes on keeps its map."""
+        if not self._is_automatic:
             return self._shape("latent_shape")
-        if getattr(self, "_online_sums", None) is not None:
+        if getattr(self, "_params", None) is not None and (self.warm_start or self._keeps_shape):
             return tuple(self._model.latent_shape)
-        return suggested_shape(sums.n_rows)
+        return suggested_shape(max(1, round(sums.weight)))
 
     def _build(self, sums: Totals) -> GtmModel:
-        shape = self._map_shape(sums)
-        self.latent_shape_ = shape
+        shape = self._automatic_shape = self._map_shape(sums)
         basis_shape = self._basis_shape(shape)
         automatic = "beta" if self.basis == "identity" else "ridge"
         weight_prior = automatic if self.weight_prior == "auto" else self.weight_prior
@@ -324,6 +360,8 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
         return int(self.n_init) if isinstance(self.init, str) and self.init == "random" else 1
 
     def _start(self, model: GtmModel, sweep: Any, seed: int, restart: int) -> GtmParams:
+        if bool(self.warm_start) and getattr(self, "_params", None) is not None:
+            return self._params  # the fit goes on from there
         if model.weight_prior == "girolami":
             warnings.warn(
                 f"{self._name}: weight_prior='girolami' cannot be normalised and pulls every weight to its limit; the fit is "
@@ -352,7 +390,8 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
                 f"{self._name}: the fit cannot go on with another basis ({held} functions before, {wanted} now). Make a new "
                 "estimator."
             )
-        return self._params
+        prior = self._params.prior if model.learned_prior else uniform_prior(model)
+        return GtmParams(self._params.weights, prior)
 
     def _given_weights(self, model: GtmModel) -> Float:
         """Basis weights from the user."""
@@ -397,8 +436,9 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
         ----------
         X : table
         kind : {"mean", "mode", "refined"}
-            Posterior mean; the most probable node; or the most probable place between the nodes, which spreads rows that
-            share a node (it looks at every cell of the table).
+            Posterior mean; the most probable node; or the place, between the nodes too, at which the cells of the row are
+            most likely.  The last spreads rows that share a node; it knows nothing of the prior, so that rows may lie where
+            few others do, and it looks at every cell of the table.
 
         Returns
         -------
@@ -427,6 +467,11 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
         n_functions = len(self.basis_weights_)
         lines[0] = f"{self._name} of {sides} nodes and {n_functions} functions on {self.n_features_in_} features"
         lines.append(f"the prior spreads over {used:.0f} of {len(self.prior_)} nodes")
+        if used < 0.2 * len(self.prior_):
+            lines[-1] += "; prior_concentration=2 would use more of the map"
+        n = getattr(self, "_sums", None) is not None and self._sums.n_empty_rows
+        if n:
+            lines.append(f"{n} row{'s' * (n > 1)} without any one share{'s' * (n == 1)} one place")
         return "\n".join(lines)
 
 

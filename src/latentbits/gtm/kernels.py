@@ -11,6 +11,8 @@ from ..engine.kernels import cholesky_solve, exp_shares
 
 config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 
+MOST_TRIES = 40
+
 
 @njit(cache=True, nogil=True)
 def link_rows(odds, on, seen, with_value, residual, curvature, values):
@@ -51,7 +53,7 @@ def solve_packed(packed, ridges, steps):
     matrix = np.empty((size, size))
     for i in range(n_systems):
         extra = 0.0
-        while True:
+        for _ in range(MOST_TRIES):
             place, most = 0, 0.0
             for a in range(size):
                 for b in range(a + 1):
@@ -63,3 +65,6 @@ def solve_packed(packed, ridges, steps):
             if cholesky_solve(matrix, size, steps[i]):
                 break
             extra = max(10.0 * extra, 1e-12 * most, 1e-300)
+        else:  # numbers that are none
+            for a in range(size):
+                steps[i, a] = 0.0

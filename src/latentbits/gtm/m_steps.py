@@ -24,6 +24,8 @@ HESSIAN_BYTES = 64_000_000
 HALVINGS = 12
 # The share of the promised gain that a step must bring (Armijo).
 ENOUGH = 1e-4
+# What rounding may take from Q: without it the last steps would be taken or not by chance.
+ROUNDING = 1e-13
 # Keeps systems solvable that no ridge supports, relative to their diagonal.
 JITTER = 1e-10
 
@@ -140,7 +142,8 @@ def _damped(problem: Problem, weights: Float, step: Float, values: Float, promis
         trial = np.clip(weights[waiting] + length * step[waiting], -problem.limit, problem.limit)
         reached = odds[waiting] + length * towards[waiting] if np.isinf(problem.limit) else None
         new = part.look(trial, odds=reached)[2] + part.log_prior(trial)
-        good = new >= values[waiting] + ENOUGH * length * promised[waiting]
+        enough = values[waiting] + ENOUGH * length * promised[waiting]
+        good = new >= enough - ROUNDING * np.abs(values[waiting])
         out[waiting[good]] = trial[good]
         waiting = waiting[~good]
         length *= 0.5

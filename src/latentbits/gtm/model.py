@@ -45,6 +45,8 @@ class GtmParams(NamedTuple):
     prior: Float
     log_likelihood: float = -np.inf  # of the point before; of this one when the fit is over
     gradient: float = np.nan  # largest slope of the objective by a weight, per row, when the fit is over
+    earlier_weights: Float | None = None  # of the point before, if the fit may have to go back to it
+    earlier_prior: Float | None = None
 
 
 def logistic(odds: Float) -> tuple[Float, Float]:
@@ -174,7 +176,10 @@ class GtmModel(ClassModel):
         prior = params.prior
         if self.learned_prior:
             prior = floored_weights(stats.mass + (self.concentration - 1))
-        return GtmParams(self.better_weights(params.weights, stats), prior, stats.log_likelihood)
+        new = GtmParams(self.better_weights(params.weights, stats), prior, stats.log_likelihood)
+        if self.weight_prior != "girolami":
+            return new
+        return new._replace(earlier_weights=params.weights, earlier_prior=params.prior)
 
     def better_weights(self, weights: Float, stats: ClassStats, n_inner: int = 0) -> Float:
         """Weights at which the expected objective is no lower."""
@@ -191,13 +196,20 @@ class GtmModel(ClassModel):
         return 0.0 if fell else None
 
     def conclude(self, point: Any, sweep: Any, complete: bool) -> tuple[GtmParams, float]:
-        """The likelihood and the slope of the objective where the fit ended."""
-        ready = self.ready(point.params)
-        stats = sweep.map(self.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0]
-        params = point.params._replace(
-            log_likelihood=stats.log_likelihood, gradient=self.largest_slope(point.params, stats)
-        )
-        return params, self.objective(ready, stats)
+        """The likelihood and the slope of the objective where the fit ended, or just before the likelihood fell."""
+        params = point.params
+        stats, value = self._looked(params, sweep)
+        if params.earlier_weights is not None and stats.log_likelihood < params.log_likelihood:
+            params = GtmParams(params.earlier_weights, params.earlier_prior)
+            stats, value = self._looked(params, sweep)
+        slope = self.largest_slope(params, stats)
+        return GtmParams(params.weights, params.prior, stats.log_likelihood, slope), value
+
+    def _looked(self, params: GtmParams, sweep: Any) -> tuple[ClassStats, float]:
+        """Sums and objective at a point."""
+        ready = self.ready(params)
+        stats: ClassStats = sweep.map(self.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0]
+        return stats, self.objective(ready, stats)
 
     def largest_slope(self, params: GtmParams, stats: ClassStats) -> float:
         """Largest slope of the objective by a weight, per row (Fisher's identity: that of the expected objective)."""
@@ -212,8 +224,10 @@ class GtmModel(ClassModel):
         chances = logistic(self.odds(params.weights))[0]
         return ClassStats(params.prior, params.prior * chances, None, 0.0)
 
-    def to_vector(self, params: GtmParams) -> Float:
-        """Weights, and log prior if it is learned."""
+    def to_vector(self, params: GtmParams) -> Float | None:
+        """Weights, and log prior if it is learned; the paper's prior, which has no maximum, is not accelerated."""
+        if self.weight_prior == "girolami":
+            return None
         logs = np.log(params.prior) if self.learned_prior else np.empty(0)
         return np.concatenate((logs, params.weights.ravel()))
 
@@ -223,7 +237,7 @@ class GtmModel(ClassModel):
         if len(logs):
             prior = floored_weights(np.exp(logs - logs.max()))
         weights = vector[len(logs) :].reshape(like.weights.shape)
-        return like._replace(weights=np.clip(weights, -self.limit, self.limit), prior=prior)
+        return like._replace(weights=weights, prior=prior)
 
     # Answers beside those of every family with one class per row.
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.ndimage import maximum_filter
+from scipy.ndimage import label, maximum_filter
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..base import frame_of
 from ..data.block import Block, Float
+from ..data.checks import check_weights
+from ..data.convert import is_unknown
 from ..errors import InputError
-from .grid import neighbours
+from .grid import neighbours, spacings
 
 # A row may be in two places if two separate nodes hold more than this.
 SECOND_PLACE = 0.1
@@ -29,9 +32,18 @@ class Places(NamedTuple):
     largest: Float  # (n,) responsibility of the most probable node
     n_modes: Any  # (n,) separate nodes that hold more than a tenth; above 1 the mean may lie where the row is not
 
+    def to_frame(self) -> Any:
+        """One row per row, as a pandas frame."""
+        axes = "xyz"[: self.mean.shape[1]]
+        parts = {axis: self.mean[:, i] for i, axis in enumerate(axes)}
+        parts |= {f"mode_{axis}": self.mode[:, i] for i, axis in enumerate(axes)}
+        parts |= {f"sd_{axis}": np.sqrt(np.maximum(self.covariance[:, i, i], 0.0)) for i, axis in enumerate(axes)}
+        parts |= {"entropy": self.entropy, "largest": self.largest, "n_modes": self.n_modes}
+        return frame_of([dict(zip(parts, row)) for row in zip(*parts.values())])
+
 
 class ClassMap(NamedTuple):
-    """Which classes live where: ``mass`` (K, C) expected rows, ``share`` (K, C) of the node's own."""
+    """Which classes live where: ``mass`` (K, C) expected rows, ``share`` (K, C) of a node's own, or of those around."""
 
     classes: Any
     mass: Float
@@ -95,13 +107,17 @@ class _Described:
         shape = tuple(self.model.latent_shape)
         grid = shares.reshape(-1, *shape)
         peak = (grid == maximum_filter(grid, size=(1, *([3] * len(shape))), mode="nearest")) & (grid > SECOND_PLACE)
+        together = np.zeros((3,) * (1 + len(shape)), bool)
+        together[1] = True  # neighbours on the grid, never of another row
+        numbers = label(peak, together)[0].reshape(len(shares), -1)
+        first = np.where(numbers > 0, numbers, numbers.max() + 1).min(axis=1)
         return Places(
             mean,
             points[shares.argmax(axis=1)],
             second - mean[:, :, None] * mean[:, None, :],
             -(shares * logs).sum(axis=1),
             shares.max(axis=1),
-            np.maximum(peak.reshape(len(shares), -1).sum(axis=1), 1),
+            np.maximum(numbers.max(axis=1) - first + 1, 1),
         )
 
 
@@ -126,12 +142,16 @@ class MapReading(BaseEstimator):
     def _columns(self, features: Any) -> list[int]:
         """Numbers of columns given by name or number, one or several."""
         single = isinstance(features, (str, int, np.integer)) or not isinstance(features, Iterable)
+        if not single and len(list(features)) == 0:
+            raise InputError(f"{self._name}: name one feature or more.")
         place = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", ()))}
         out = []
         for feature in [features] if single else features:
             j = place.get(feature, feature)
             if isinstance(j, bool) or not isinstance(j, (int, np.integer)) or not 0 <= j < self.n_features_in_:
-                raise InputError(f"{self._name}: there is no column {feature!r}.")
+                near = get_close_matches(str(feature), [str(name) for name in place], 1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                raise InputError(f"{self._name}: there is no column {feature!r}.{hint}")
             out.append(int(j))
         return out
 
@@ -204,17 +224,17 @@ class MapReading(BaseEstimator):
         n_rows = sum(sweep.collect(_count_rows))
         if values.shape != (n_rows,):
             raise InputError(f"{self._name}: y must hold one class per row ({n_rows}); got shape {values.shape}.")
-        known = np.array([value is not None and value == value for value in values])
+        known = np.array([not is_unknown(value) for value in values], dtype=bool)
         if not known.any():
             raise InputError(f"{self._name}: every class in y is None or NaN.")
         classes, inverse = np.unique(np.array(list(values[known])), return_inverse=True)
         codes = np.full(n_rows, -1)
         codes[known] = inverse
         mass = sum(sweep.collect(_Summed(self._model, codes, len(classes)), ready))
-        total = mass.sum(axis=1, keepdims=True)
-        whole = mass.sum(axis=0) / mass.sum()  # of nodes that hold nothing
-        share = np.where(total > 1e-12, mass / np.maximum(total, 1e-300), whole)
-        return ClassMap(classes, mass, share, self)
+        # Nodes that hold nothing take after their neighbours.
+        away = (self.latent_points_[:, None, :] - self.latent_points_) / spacings(self.latent_shape_)
+        share = mass + 1e-3 * np.exp(-0.5 * (away**2).sum(axis=2)) @ mass + 1e-300
+        return ClassMap(classes, mass, share / share.sum(axis=1, keepdims=True), self)
 
     def posterior_summary(self, X: Any) -> Places:
         """Where rows are on the map, and how sure that is.
@@ -241,7 +261,7 @@ class MapReading(BaseEstimator):
         nodes : numbers of nodes, optional
             By default all.
         top : int
-            Features per node.
+            Features per node at most; by lift only those that are more probable than over the whole map.
         rank : {"lift", "probability"}
             By p log(p / mean of p over the map), or by p itself, as in the paper (frequent features then crowd in).
 
@@ -267,7 +287,11 @@ class MapReading(BaseEstimator):
         """What stands out at one place of the map, as rows of a table."""
         overall = self.prior_ @ self.components_
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        chances, overall = np.maximum(chances, 1e-300), np.maximum(overall, 1e-300)
         standing = chances * np.log(chances / overall) if rank == "lift" else chances
+        order = np.argsort(-standing, kind="stable")[:top]
+        if rank == "lift":  # what is rarer here than elsewhere does not stand out
+            order = order[: max(1, int((standing[order] > 0).sum()))]
         return [
             {
                 "component": number,
@@ -279,7 +303,7 @@ class MapReading(BaseEstimator):
                 "marginal": float(overall[j]),
                 "lift": float(chances[j] / overall[j]),
             }
-            for r, j in enumerate(np.argsort(-standing, kind="stable")[:top])
+            for r, j in enumerate(order)
         ]
 
     def regions_table(self, n_regions: int = 8, top: int = 5) -> list[dict[str, Any]]:
@@ -295,19 +319,26 @@ class MapReading(BaseEstimator):
         Returns
         -------
         list of dict
-            As :meth:`top_features`, the component being the region, by decreasing weight; its place is the node nearest
+            As :meth:`top_features`, the component being the number of the region; its place is the node nearest
             to the middle of its rows.
         """
+        check_is_fitted(self, "_params")
+        self._check_whole("n_regions", n_regions, 1)
+        self._check_whole("top", top, 1)
         labels = self.regions(min(n_regions, len(self.components_))).ravel()
-        weights = np.where(labels == np.unique(labels)[:, None], self.prior_, 0.0)  # (R, K)
         out = []
-        for number, region in enumerate(np.argsort(-weights.sum(axis=1), kind="stable")):
-            own = weights[region] / weights[region].sum()
+        for region in range(labels.max() + 1):
+            weights = np.where(labels == region, self.prior_, 0.0)
+            own = weights / weights.sum()
             away = np.abs(self.latent_points_ - own @ self.latent_points_).sum(axis=1)
             node = np.where(labels == region, away, np.inf).argmin()
-            chances, weight = own @ self.components_, weights[region].sum()
-            out += self._standing_out(number, self.latent_points_[node], weight, chances, top, "lift")
+            place, chances = self.latent_points_[node], own @ self.components_
+            out += self._standing_out(region, place, weights.sum(), chances, top, "lift")
         return out
+
+    def regions_frame(self, n_regions: int = 8, top: int = 5) -> Any:
+        """:meth:`regions_table` as a pandas frame."""
+        return frame_of(self.regions_table(n_regions, top))
 
     def components_table(self, top: int = 10) -> list[dict[str, Any]]:
         """The nodes as rows of a table: the ``top`` features of each that stand out most from the whole map.
@@ -333,14 +364,15 @@ class MapReading(BaseEstimator):
         chosen = np.asarray(nodes)
         n_nodes = len(self.components_)
         if chosen.dtype == np.bool_ and chosen.size == n_nodes:
-            return np.flatnonzero(chosen.ravel())
+            chosen = np.flatnonzero(chosen.ravel())
         chosen = np.atleast_1d(chosen)
         good = chosen.dtype.kind in "iu" and chosen.ndim == 1
         if not good or len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= n_nodes:
             raise InputError(
-                f"{self._name}: nodes must be numbers from 0 to {n_nodes - 1}, or a mask of shape {self.latent_shape_}."
+                f"{self._name}: nodes must be numbers from 0 to {n_nodes - 1}, or a mask of shape {self.latent_shape_} "
+                "with one of them or more."
             )
-        return chosen
+        return np.unique(chosen)
 
     def regions(self, n_regions: int) -> Any:
         """Connected groups of nodes that are alike (Ward's method on square-rooted probabilities).
@@ -352,7 +384,7 @@ class MapReading(BaseEstimator):
         Returns
         -------
         (*latent_shape) array of int
-            Region of every node.
+            Region of every node; region 0 has most of the rows.
         """
         from sklearn.cluster import AgglomerativeClustering
         from sklearn.feature_extraction.image import grid_to_graph
@@ -361,18 +393,23 @@ class MapReading(BaseEstimator):
         self._check_whole("n_regions", n_regions, 1)
         if n_regions > len(self.components_):
             raise InputError(f"{self._name}: there are only {len(self.components_)} nodes; got n_regions={n_regions}.")
+        if n_regions == 1:
+            return np.zeros(self.latent_shape_, np.int64)
         profiles = np.hstack((np.sqrt(self.components_), np.sqrt(1 - self.components_)))
         graph = grid_to_graph(*self.latent_shape_, *([1] * (2 - len(self.latent_shape_))))
         groups = AgglomerativeClustering(n_regions, connectivity=graph).fit_predict(profiles)
-        return groups.reshape(self.latent_shape_)
+        order = np.argsort(-np.bincount(groups, weights=self.prior_), kind="stable")
+        return np.argsort(order)[groups].reshape(self.latent_shape_)
 
-    def child(self, X: Any, nodes: Any, **options: Any) -> Any:
+    def child(self, X: Any, nodes: Any, sample_weight: Any = None, **options: Any) -> Any:
         """A map of its own for one part of this one: rows weigh what that part has of them.
 
         Parameters
         ----------
         X : table
         nodes : numbers of nodes, or a mask of the grid (``regions(5) == 2``)
+        sample_weight : (n_rows,) array-like, optional
+            Weights that the rows have anyway.
         **options
             Options of the child that differ.
 
@@ -384,9 +421,11 @@ class MapReading(BaseEstimator):
         check_is_fitted(self, "_params")
         chosen = self._nodes(nodes)
         weights = self._per_row(X, _PartOf(self._model, chosen))
-        if not weights.sum() > 0:
-            raise InputError(f"{self._name}: these nodes hold none of the rows.")
-        return clone(self).set_params(**options).fit(X, sample_weight=weights)
+        own = check_weights(sample_weight, len(weights), self._name)
+        weights = weights if own is None else weights * own
+        if weights.sum() < 1:
+            raise InputError(f"{self._name}: these nodes hold less than one row ({weights.sum():.2g} expected).")
+        return clone(self).set_params(**{"checkpoint": None, **options}).fit(X, sample_weight=weights)
 
     def inverse_transform(self, points: Any) -> Float:
         """P(cell = 1) at any places of the map.
@@ -401,12 +440,17 @@ class MapReading(BaseEstimator):
         (n, n_features) array
         """
         self._needs_smooth("inverse_transform")
-        places = np.asarray(points, dtype=np.float64)
         n_axes = self.latent_points_.shape[1]
-        if places.ndim != 2 or places.shape[1] != n_axes or not np.isfinite(places).all():
+        try:
+            places = np.asarray(points, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{self._name}: places on the map are rows of {n_axes} finite coordinates.") from None
+        if places.ndim != 2 or places.shape[1] != n_axes:
             raise InputError(
                 f"{self._name}: places on the map are rows of {n_axes} finite coordinates; got shape {places.shape}."
             )
+        if not (np.abs(places) <= 1 + 1e-9).all():
+            raise InputError(f"{self._name}: coordinates of places on the map are finite, from -1 to 1.")
         return self._model.at_points(self._params, places)
 
     def _needs_smooth(self, what: str) -> None:

@@ -43,7 +43,7 @@ def axes_of(model: GtmModel, sweep: Any) -> Axes | None:
 
 def pca_start(model: GtmModel, axes: Axes) -> GtmParams:
     """The plane of the principal axes through the linearised link, a standard deviation of rows to one of nodes."""
-    spread = model.points / model.points.std(axis=0)  # (K, L)
+    spread = model.points / np.where(np.array(model.latent_shape) > 1, model.points.std(axis=0), 1.0)  # (K, L)
     chances = 1.0 / (1.0 + np.exp(-model.base))
     tilt = axes.deviations[:, None] * axes.axes / (chances * (1.0 - chances))  # (L, D)
     odds = model.base[:, None] + np.clip(tilt.T @ spread.T, -REACH, REACH)  # (D, K)
@@ -51,7 +51,8 @@ def pca_start(model: GtmModel, axes: Axes) -> GtmParams:
         return GtmParams(odds, uniform_prior(model))
     features = model.features
     gram = features.T @ features + 1e-3 * np.eye(features.shape[1])
-    return GtmParams(np.linalg.solve(gram, features.T @ odds.T).T.copy(), uniform_prior(model))
+    weights: Float = np.ascontiguousarray(np.linalg.solve(gram, features.T @ odds.T).T, dtype=np.float64)
+    return GtmParams(weights, uniform_prior(model))
 
 
 def rank_start(model: GtmModel, sweep: Any, axes: Axes) -> GtmParams:

@@ -48,9 +48,9 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
 
     Notes
     -----
-    ``score_samples`` integrates over one or two traits by Gauss-Hermite quadrature with 40 points per axis; for more traits
-    it is the bound of the fit (``score_kind_`` says which), and :meth:`bound_samples` always is.  A pass looks at every cell,
-    also of sparse tables.
+    ``score_samples`` integrates over the traits with points laid out around the posterior of every row: Gauss-Hermite for up
+    to three traits, a Sobol sequence of 512 points for more.  :meth:`bound_samples` is the bound that the fit maximises; it
+    lies below.  A pass looks at every cell, also of sparse tables, and keeps K + K² numbers per row.
 
     References
     ----------
@@ -66,6 +66,7 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
     """
 
     record_types: ClassVar = {kind.__name__: kind for kind in (TraitModel, TraitParams, Totals)}
+    score_kind = "estimate"
     work = 16
     needs_variation = True
     streams = False
@@ -105,11 +106,6 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.callbacks = callbacks
-
-    @property
-    def score_kind(self) -> str:  # type: ignore[override]
-        """What ``score_samples`` gives."""
-        return "estimate" if self.n_components <= 2 else "lower bound"
 
     def _check_options(self) -> None:
         super()._check_options()

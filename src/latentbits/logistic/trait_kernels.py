@@ -147,6 +147,54 @@ def posterior_rows(codes, loadings, offset, weights, most, tol, state, logs, sum
 
 
 @njit(cache=True, nogil=True)
+def integrate_rows(codes, loadings, offset, means, roots, points, log_weights, logs):
+    """Fill ``logs`` (n,): log ∫ p(row | x) N(x; 0, I) dx, by points laid out around the posterior of every row.
+
+    With x = mean + root z the integral is |root| ∫ p(row | x) N(x; 0, I) / N(z; 0, I) N(z; 0, I) dz; ``points`` (Q, L) and
+    ``log_weights`` (Q,) are a rule for the last factor.  ``roots`` (n, L, L) are lower triangular.
+    """
+    n_rows, n_columns = codes.shape
+    n_points, size = points.shape
+    work, whole = np.empty(n_columns), np.empty(n_columns)
+    work_bits, whole_bits = work.view(np.int64), whole.view(np.int64)
+    place, terms = np.empty(size), np.empty(n_points)
+    for i in range(n_rows):
+        half = 0.0
+        for k in range(size):
+            half += math.log(roots[i, k, k])
+        top = -np.inf
+        for q in range(n_points):
+            value = log_weights[q] + half
+            for k in range(size):
+                place[k] = means[i, k]
+                for m in range(k + 1):
+                    place[k] += roots[i, k, m] * points[q, m]
+                value += 0.5 * (points[q, k] * points[q, k] - place[k] * place[k])
+            for j in range(n_columns):
+                odds = offset[j]
+                for k in range(size):
+                    odds += loadings[j, k] * place[k]
+                if codes[i, j] == 1:
+                    value += min(odds, 0.0)
+                elif codes[i, j] == 0:
+                    value -= max(odds, 0.0)
+                work[j] = -abs(odds)
+            exp_shares(work, n_columns, whole, work_bits, whole_bits)
+            product = 1.0
+            for j in range(n_columns):
+                product *= 1.0 + work[j] if codes[i, j] < 2 else 1.0
+                if j % LINKS == LINKS - 1:
+                    value -= math.log(product)
+                    product = 1.0
+            terms[q] = value - math.log(product)
+            top = max(top, terms[q])
+        total = 0.0
+        for q in range(n_points):
+            total += math.exp(terms[q] - top)
+        logs[i] = top + math.log(total)
+
+
+@njit(cache=True, nogil=True)
 def spread_uniforms(uniforms, out):
     """Fill ``out`` (n, L) with uniforms, L for each of ``uniforms`` (n,)."""
     keys = uniforms.view(np.uint64)

@@ -23,14 +23,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
+from scipy.stats.qmc import Sobol
 
 from ..data.block import Block, Float
-from ..engine.latent import LatentSample, empirical_bayes
 from ..engine.protocols import Again
 from .linear import LinearModel, sigmoid
 
-# Points per axis of the quadrature that likelihoods of one or two traits are taken by.
-QUADRATURE = 40
+# Points per axis of the quadrature by which likelihoods are taken, for up to three traits; beyond that many points in all.
+QUADRATURE = {1: 24, 2: 16, 3: 9}
+MANY_POINTS = 512
+# The variational posterior is too narrow; the points are laid out this much wider.
+WIDER = 1.25
 # Points by which the mean of σ over a Gaussian is taken.
 MEAN_POINTS = 20
 # A posterior has settled when a round raises its bound by less, in nats.
@@ -144,25 +147,29 @@ class TraitModel(LinearModel):
         return self.posterior(block, ready)[2] + self.fixed_logs(block, ready.offset)
 
     @cached_property
-    def quadrature(self) -> LatentSample:
-        """Gauss-Hermite points (Q, K) and weights of the standard normal, for one or two traits."""
-        points, weights = np.polynomial.hermite_e.hermegauss(QUADRATURE)
-        grids = np.meshgrid(*[points] * self.n_components, indexing="ij")
-        products = np.prod(np.meshgrid(*[weights / weights.sum()] * self.n_components, indexing="ij"), axis=0).ravel()
-        values = np.stack([grid.ravel() for grid in grids], axis=1)
-        kept = products > 1e-300
-        return LatentSample(np.arange(int(kept.sum()), dtype=np.uint64), products[kept], values[kept])
+    def rule(self) -> tuple[Float, Float]:
+        """Points (Q, K) and log weights (Q,) of the standard normal: Gauss-Hermite, or a Sobol sequence for many traits."""
+        k = self.n_components
+        if k not in QUADRATURE:
+            uniforms = Sobol(k, scramble=True, rng=np.random.default_rng(0)).random(MANY_POINTS)
+            return ndtri(np.clip(uniforms, 1e-12, 1 - 1e-12)), np.full(MANY_POINTS, -np.log(MANY_POINTS))
+        points, weights = np.polynomial.hermite_e.hermegauss(QUADRATURE[k])
+        grids = np.meshgrid(*[points] * k, indexing="ij")
+        logs = np.sum(np.meshgrid(*[np.log(weights / weights.sum())] * k, indexing="ij"), axis=0)
+        return np.stack([grid.ravel() for grid in grids], axis=1), logs.ravel()
 
     def log_prob(self, block: Block, ready: Ready) -> Float:
-        """log p(row) (n,): by quadrature for one or two traits, else the bound."""
-        if self.n_components > 2:
-            return self.bound(block, ready)
+        """log p(row) (n,), integrated around the posterior of every row."""
+        from .trait_kernels import integrate_rows
 
-        def logs(scores: Float) -> tuple[Float, Float]:
-            odds = scores @ ready.loadings.T + ready.offset
-            return odds, -np.logaddexp(0.0, odds)
-
-        return empirical_bayes(block, self.quadrature, logs)
+        means, covariances, _ = self.posterior(block, ready)
+        roots = WIDER * np.linalg.cholesky(covariances)
+        logs, (points, log_weights) = np.empty(block.n_rows), self.rule
+        for part, codes in self.tiles(block):
+            integrate_rows(
+                codes, ready.loadings, ready.offset, means[part], roots[part], points, log_weights, logs[part]
+            )
+        return logs + self.fixed_logs(block, ready.offset)
 
     def _chances(self, middle: Float, variance: Float) -> Float:
         """Mean of σ(a) for a ~ N(middle, variance), element by element."""

@@ -99,10 +99,10 @@ class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):  # type: ig
     [1.0, 1.0, 0.0, 0.0]
     """
 
-    record_types: ClassVar = {
+    record_types: ClassVar[dict[str, Any]] = {
         kind.__name__: kind
         for kind in (AveragedModel, Members, MixtureModel, MixtureParams, ClassStats, Online, Totals)
-    }
+    } | {"MixtureStats": ClassStats}  # its name in older files
 
     def __init__(
         self,

@@ -245,10 +245,10 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator): 
     [0, 0, 1, 1]
     """
 
-    record_types: ClassVar = {
+    record_types: ClassVar[dict[str, Any]] = {
         kind.__name__: kind
         for kind in (AveragedModel, Members, VariationalModel, VariationalParams, ClassStats, Online, Totals)
-    }
+    } | {"MixtureStats": ClassStats}  # its name in older files
 
     def __init__(
         self,

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..data.convert import is_unknown
 from ..errors import InputError
 from .axes import axes_of
 from .causes import check_image
 
 LANDSCAPES = ("u-matrix", "prior", "magnification")
 # Okabe and Ito's colours, which readers of any colour vision tell apart, then more of other lightness; shapes beside them.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442", "#7A3E00", "#8F8F8F")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#A89400", "#7A3E00", "#6A3D9A")
 SHAPES = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 
@@ -46,7 +47,7 @@ def latent_map(
     X: Any = None,
     color: Any = None,
     *,
-    kind: str = "refined",
+    kind: str | None = None,
     landscape: str | None = "u-matrix",
     words: int = 0,
     ax: Any = None,
@@ -60,9 +61,10 @@ def latent_map(
     X : table, optional
         Rows to show; without it the landscape alone.
     color : (n_rows,) array-like, optional
-        Class of every row: colour and shape of its mark.
-    kind : {"refined", "mean", "mode"}
-        Which place of a row.
+        Class of every row: colour and shape of its mark; rows with None or NaN are grey.  More than ten different numbers are
+        a scale of colours.
+    kind : {"refined", "mean", "mode"}, optional
+        Which place of a row; by default refined, without a smooth basis the mean.
     landscape : {"u-matrix", "prior", "magnification"} or None
         What is shaded: darker is a border, but for the prior, where darker is more of the rows.
     words : int
@@ -91,6 +93,7 @@ def latent_map(
         }
         ax.figure.colorbar(image, ax=ax, label=names[landscape], shrink=0.7)
     if X is not None:
+        kind = kind or ("refined" if hasattr(estimator, "basis_centers_") else "mean")
         _show_rows(ax, estimator.transform(X, kind=kind), color)
     if words:
         _write_words(ax, estimator, words)
@@ -104,11 +107,20 @@ def _show_rows(ax: Any, places: Any, color: Any) -> None:
         where, counts = np.unique(np.round(places, 6), axis=0, return_counts=True)
         ax.scatter(*where.T, s=10.0 * counts, color=COLOURS[0], linewidths=0, alpha=0.7, zorder=2)
         return
-    classes = np.asarray(color).astype(str)
-    if classes.shape != (len(places),):
-        raise InputError(f"latent_map: color must hold one class per row ({len(places)}); got shape {classes.shape}.")
-    for i, name in enumerate(sorted(set(classes))):
-        where, counts = np.unique(np.round(places[classes == name], 6), axis=0, return_counts=True)
+    values = np.asarray(color)
+    if values.shape != (len(places),):
+        raise InputError(f"latent_map: color must hold one class per row ({len(places)}); got shape {values.shape}.")
+    if values.dtype.kind in "iuf" and len(np.unique(values)) > len(COLOURS):
+        marks = ax.scatter(*places.T, s=16, c=values, cmap="viridis", linewidths=0.3, edgecolors="white", zorder=2)
+        ax.figure.colorbar(marks, ax=ax, shrink=0.7)
+        return
+    known = np.array([not is_unknown(value) for value in values.tolist()], dtype=bool)
+    if not known.all():
+        ax.scatter(*places[~known].T, s=10, color="0.6", linewidths=0, zorder=1)
+    classes = values.astype(str)
+    for i, name in enumerate(sorted(set(classes[known]))):
+        mine = known & (classes == name)
+        where, counts = np.unique(np.round(places[mine], 6), axis=0, return_counts=True)
         ax.scatter(
             *where.T,
             s=16.0 * counts,

@@ -134,7 +134,7 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
         self._positive("learning_rate")
         self._number("weight_decay", 0.0)
         self._one_of("fill_in", FILLS)
-        self._check_time_limit()
+        self._check_running()
         steps = self.n_steps if isinstance(self.n_steps, (tuple, list)) and len(self.n_steps) == 2 else (None, None)
         if any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 for k in steps):
             raise InputError(

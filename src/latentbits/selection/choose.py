@@ -108,8 +108,12 @@ def select(
     """
     if "n_components" not in estimator.get_params(deep=False):
         raise InputError(
-            f"select: {type(estimator).__name__} has no number of components to choose; it finds the number itself "
-            "(fit it, and look at its summary)."
+            f"select: {type(estimator).__name__} has no number of components to choose; "
+            + (
+                "choose latent_shape, basis_shape and ridge by GridSearchCV on its score."
+                if hasattr(estimator, "latent_shape")
+                else "it finds the number itself (fit it, and look at its summary)."
+            )
         )
     if isinstance(n_components, int):
         raise InputError("select: n_components must be several numbers to try, e.g. range(1, 9); got one.")
