@@ -48,7 +48,7 @@ def maps(full: bool, folder: Path) -> Outcome:
             note(f"5-NN, {kind}", neighbours(a, y[train], b, y[test], 5))
             note(f"trustworthiness, {kind}, training rows", trustworthiness(X[train], a, n_neighbors=10))
             note(f"trustworthiness, {kind}, held-out rows", trustworthiness(X[test], b, n_neighbors=10))
-            note(f"distinct places, {kind}", len(np.unique(np.round(a, 6), axis=0)))
+            note(f"distinct places, {kind}", len(np.unique(np.round(a, 2), axis=0)))
         note("log-likelihood", model.score(X[test]))
         note("bound M-step: log-likelihood", quietly(digit_map(m_step="bound", n_inner=5), X[train]).score(X[test]))
         for k in (10, 60):
@@ -65,7 +65,7 @@ def maps(full: bool, folder: Path) -> Outcome:
     trust = mean["trustworthiness, mean, training rows"]
     out.claim("trustworthiness, 10 neighbours", ">= 0.97", trust, trust >= 0.97)
     gain = mean["distinct places, refined"] / mean["distinct places, mean"]
-    out.claim("distinct places, refined against means (ratio)", "> 1.5", gain, gain > 1.5)
+    out.claim("distinct places (two decimals), refined against means (ratio)", "> 1.5", gain, gain > 1.5)
     gain = mean["5-NN, refined"] - mean["5-NN, mean"]
     out.claim("5 nearest neighbours, refined above means by", ">= 0", gain, gain >= 0)
     out.numbers = {"mean": mean, "sd": {name: float(np.std(values)) for name, values in found.items()}}

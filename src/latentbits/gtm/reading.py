@@ -106,7 +106,8 @@ class _Described:
         logs = np.log(np.maximum(shares, np.finfo(float).tiny))
         shape = tuple(self.model.latent_shape)
         grid = shares.reshape(-1, *shape)
-        peak = (grid == maximum_filter(grid, size=(1, *([3] * len(shape))), mode="nearest")) & (grid > SECOND_PLACE)
+        highest = maximum_filter(grid, size=(1, *([3] * len(shape))), mode="nearest")
+        peak = (grid >= (1 - 1e-9) * highest) & (grid > SECOND_PLACE)
         together = np.zeros((3,) * (1 + len(shape)), bool)
         together[1] = True  # neighbours on the grid, never of another row
         numbers = label(peak, together)[0].reshape(len(shares), -1)
