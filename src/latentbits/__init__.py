@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AspectBernoulli": "latentbits.aspect",
     "BayesianBernoulliMixture": "latentbits.mixture",
+    "BernoulliGaussMixture": "latentbits.bernoulli_gauss",
     "BernoulliMixture": "latentbits.mixture",
     "BinaryGTM": "latentbits.gtm",
     "DPBernoulliMixture": "latentbits.mixture",

@@ -17,6 +17,7 @@ from .errors import FileError, InputError
 ESTIMATORS = {
     "AspectBernoulli": "latentbits.aspect",
     "BayesianBernoulliMixture": "latentbits.mixture",
+    "BernoulliGaussMixture": "latentbits.bernoulli_gauss",
     "BernoulliMixture": "latentbits.mixture",
     "BinaryGTM": "latentbits.gtm",
     "DPBernoulliMixture": "latentbits.mixture",

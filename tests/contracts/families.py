@@ -5,6 +5,7 @@ from __future__ import annotations
 from latentbits import (
     AspectBernoulli,
     BayesianBernoulliMixture,
+    BernoulliGaussMixture,
     BernoulliMixture,
     BinaryGTM,
     DPBernoulliMixture,
@@ -141,5 +142,11 @@ FAMILIES = [
         options(latent_shape=(3, 3), basis="identity", init="pca-rank", max_iter=30, random_state=0)(BinaryGTM),
     ),
     Family("LatentTrait", options(n_components=2, n_init=2, max_iter=40, random_state=0)(LatentTrait)),
+    Family(
+        "BernoulliGaussMixture",
+        options(n_components=3, n_keywords=3, max_iter=60, random_state=0)(BernoulliGaussMixture),
+        1e-8,
+        values=True,
+    ),
     Family("RestrictedBoltzmann", epochs(), seeded_at_rows=True),
 ]

@@ -46,6 +46,7 @@ def test_container_sparse_tables(family, name, tmp_path):
     from latentbits.testing.contracts import assert_same_bits
 
     table = (np.random.default_rng(0).random((300, 40)) < 0.05).astype(float)
-    table[3, 5] = np.nan
+    if not family.values:
+        table[3, 5] = np.nan
     straight = family.fit(table)
     assert_same_bits(straight, family.fit(present(CONTAINERS[name])(table, tmp_path)))

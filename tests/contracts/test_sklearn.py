@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from latentbits import (
     AspectBernoulli,
     BayesianBernoulliMixture,
+    BernoulliGaussMixture,
     BernoulliMixture,
     BinaryGTM,
     DPBernoulliMixture,
@@ -48,6 +49,7 @@ pytestmark = pytest.mark.filterwarnings(
         # The same check asks for four of families with more than two classes.
         BinaryGTM(4, basis_shape=2, ridge=1.0, binarize=0.5, random_state=0),
         LatentTrait(binarize=0.0, n_init=1, max_iter=100, random_state=0),
+        BernoulliGaussMixture(n_keywords=2, random_state=0),
         RestrictedBoltzmann(3, binarize=0.5, n_epochs=5, n_sweeps=20, random_state=0),
         LogisticPCA(binarize=0.0, ridge=0.1, n_init=2, max_iter=200, random_state=0),
         LogisticPCA(binarize=0.5, ridge=1.0, solver="mm", n_init=1, max_iter=200, random_state=0),

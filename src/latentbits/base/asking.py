@@ -24,6 +24,7 @@ from .passes import Filled, Scored
 class Asking(BaseEstimator):
     """The half of the shell that answers; families supply ``_model`` and ``_params``."""
 
+    fills: bool = True  # whether cells can be unknown, and are filled and explained
     has_criteria: Any = True  # whether the likelihood is that of one set of parameters, which BIC and AIC count
 
     def _asked(self, X: Any, sample_weight: Any = None) -> tuple[Any, Any]:
@@ -74,6 +75,7 @@ class Asking(BaseEstimator):
         total, weight = sweep.map(Scored(question), [None] * sweep.n_blocks, ready, keep_rows=False)[0]
         return float(total), float(weight)
 
+    @available_if(lambda self: self.fills)
     def reconstruct(self, X: Any, cells: Any = None) -> Any:
         """P(cell = 1 given the observed cells of its row).
 
@@ -136,6 +138,7 @@ class Asking(BaseEstimator):
                 )
         return rows.astype(np.int64), columns.astype(np.int64)
 
+    @available_if(lambda self: self.fills)
     def impute(self, X: Any, how: str = "probability", random_state: Any = None) -> Any:
         """The table with its unknown cells filled.
 
@@ -165,6 +168,7 @@ class Asking(BaseEstimator):
             return pd.DataFrame(out, index=X.index, columns=X.columns)
         return out
 
+    @available_if(lambda self: self.fills)
     def explain(self, X: Any, cells: Any = None) -> Any:
         """Which component explains each cell.
 

@@ -49,6 +49,10 @@ class Fitting(BaseEstimator):
     streams = True  # whether rows can be taken in block by block
     criterion = "bic"  # by which the number of components is chosen if nothing else is asked for
 
+    def _table_sums(self, sweep: Any) -> tuple[Any, int]:
+        """Sums of the table that the model needs, and its digest."""
+        return table_sums(sweep)
+
     def _build(self, sums: Totals) -> Any:
         """The model for a table with these sums."""
         raise NotImplementedError
@@ -236,7 +240,7 @@ class Fitting(BaseEstimator):
 
     def _fit_sweep(self, sweep: Any, X: Any = None) -> None:
         """Fit on blocks that are already open."""
-        sums, digest = table_sums(sweep)
+        sums, digest = self._table_sums(sweep)
         self._check_table(sums)
         model = self._build(sums)
         seed = self._fit_seed()

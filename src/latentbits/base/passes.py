@@ -10,26 +10,31 @@ import scipy.sparse as sp
 
 from ..data.block import Block
 from ..data.rng import cell_uniforms, row_uniforms
-from ..data.summary import Totals, totals
+from ..data.summary import totals, value_totals
+from ..data.values import ValueBlock
 
 
 class TableSums:
     """Column sums as a pass that also tells tables apart."""
 
-    def __call__(self, block: Block, rows: Any) -> tuple[tuple[Totals, int], None]:
-        return (totals(block), block_digest(block)), None
+    def __call__(self, block: Any, rows: Any) -> tuple[tuple[Any, int], None]:
+        sums = value_totals(block) if isinstance(block, ValueBlock) else totals(block)
+        return (sums, block_digest(block)), None
 
 
-def table_sums(sweep: Any) -> tuple[Totals, int]:
+def table_sums(sweep: Any) -> tuple[Any, int]:
     """Column sums of a table, and the sum of its blocks' digests."""
     (sums, digest), _ = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)
     return sums, digest
 
 
-def block_digest(block: Block) -> int:
+def block_digest(block: Any) -> int:
     """A number that changes when the cells, their place or their weights do; adds over blocks."""
     digest = hashlib.blake2b(f"{block.start}".encode(), digest_size=8)
-    for marks in (block.ones, block.unknown):
+    if isinstance(block, ValueBlock):
+        for part in (block.indptr, block.indices, block.values):
+            digest.update(part.tobytes())
+    for marks in () if isinstance(block, ValueBlock) else (block.ones, block.unknown):
         if marks is not None:
             indptr, indices = marks.lists()
             digest.update(indptr.tobytes())

@@ -230,6 +230,11 @@ class Block:
         return self.ones.n_columns
 
     @property
+    def n_marked(self) -> int:
+        """Cells that are 1."""
+        return self.ones.n_marked
+
+    @property
     def n_source_rows(self) -> int:
         """Rows of the table that the stored rows stand for."""
         return self.n_rows if self.origin is None else len(self.origin)

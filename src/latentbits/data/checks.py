@@ -46,6 +46,7 @@ class BadCells:
     column: int = -1
     value: Any = None
     columns: set[int] = field(default_factory=set)
+    reals: bool = False  # numbers of any size were expected, not bits
 
     def note(self, rows: NDArray[np.int64], columns: NDArray[np.int64], values: Sequence[Any] | NDArray[Any]) -> None:
         """Take in bad cells; ``rows`` are numbers in the whole table."""
@@ -71,10 +72,19 @@ class BadCells:
             if self.count == 1
             else f" ({self.count} such cells in {len(self.columns)} column{'s' * (len(self.columns) > 1)})"
         )
-        raise CellError(
-            f"{owner}: cell ({labels.row(self.row)}, {labels.column(self.column)}) is {shown}; expected 0, 1 or "
-            f"unknown{others}. {_remedy(value)}"
-        )
+        place = f"{owner}: cell ({labels.row(self.row)}, {labels.column(self.column)}) is {shown}"
+        if self.reals:
+            raise CellError(f"{place}; expected a number, 0 or more{others}. {_real_remedy(value)}")
+        raise CellError(f"{place}; expected 0, 1 or unknown{others}. {_remedy(value)}")
+
+
+def _real_remedy(value: Any) -> str:
+    """What to do about a value like this one in a table of numbers."""
+    if isinstance(value, (int, float)) and value < 0:
+        return "Negative values in data cannot be counts, weights or ratings; leave such columns out or shift them."
+    if isinstance(value, (int, float)):
+        return "NaN and infinity have no meaning here; write 0 where there is nothing."
+    return "Counts, weights and ratings are numbers; leave columns of words out of the table."
 
 
 def _remedy(value: Any) -> str:

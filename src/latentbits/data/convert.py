@@ -14,19 +14,26 @@ from numpy.typing import NDArray
 from ..errors import InputError, InputTypeError
 from .block import UNKNOWN, Codes, Lists
 from .checks import BadCells
+from .values import Reals, ValueLists
+
+Binarize = float | None | Reals
 
 
 def codes_of_array(
     values: NDArray[Any],
     start: int,
     bad: BadCells,
-    binarize: float | None = None,
+    binarize: Binarize = None,
     mask: NDArray[np.bool_] | None = None,
 ) -> Codes:
     """Codes of a two-dimensional array whose first row is row ``start`` of the table.
 
-    Cells under ``mask`` are unknown whatever they hold.  Cells that cannot be read are noted in ``bad``.
+    Cells under ``mask`` are unknown whatever they hold.  Cells that cannot be read are noted in ``bad``.  Where real numbers
+    are wanted the answer is these.
     """
+    if isinstance(binarize, Reals):
+        reals: Codes = _reals_of_array(values, start, bad, mask)
+        return reals
     if values.dtype == np.bool_:
         codes = np.ascontiguousarray(values).view(np.uint8)
         return codes if mask is None else np.where(mask, np.uint8(UNKNOWN), codes)
@@ -39,6 +46,31 @@ def codes_of_array(
     else:
         numbers = _numbers_of_objects(values, start, bad, mask)
     return _codes_of_numbers(numbers, start, bad, binarize, mask)
+
+
+def _reals_of_array(values: NDArray[Any], start: int, bad: BadCells, mask: NDArray[np.bool_] | None) -> Any:
+    """Real numbers of an array; what is negative, not finite or unknown is noted as bad."""
+    bad.reals = True
+    if values.dtype.kind == "c":
+        raise InputTypeError("Complex data not supported: cells must be numbers, 0 or more.")
+    numbers = (
+        values.astype(np.float64) if values.dtype.kind in "biuf" else _numbers_of_objects(values, start, bad, mask)
+    )
+    wrong = ~(np.isfinite(numbers) & (numbers >= 0))
+    if values.dtype.kind not in "biuf":  # text was noted as it was read
+        wrong &= ~np.array([[isinstance(value, (str, bytes)) for value in row] for row in values], bool).reshape(
+            wrong.shape
+        )
+    if mask is not None:
+        wrong |= mask
+    if wrong.any():
+        rows, columns = np.nonzero(wrong)
+        bad.note(
+            rows + start,
+            columns,
+            values[rows, columns] if mask is None else np.where(mask, np.nan, numbers)[rows, columns],
+        )
+    return numbers
 
 
 def _codes_of_floats(values: NDArray[np.float64], start: int, bad: BadCells) -> Codes:
@@ -55,7 +87,7 @@ def _codes_of_numbers(
     numbers: NDArray[Any],
     start: int,
     bad: BadCells,
-    binarize: float | None,
+    binarize: Binarize,
     mask: NDArray[np.bool_] | None,
 ) -> Codes:
     """Codes of a numeric array, NaN unknown."""
@@ -117,10 +149,10 @@ def codes_of_columns(
     start: int,
     n_rows: int,
     bad: BadCells,
-    binarize: float | None,
+    binarize: Binarize,
 ) -> Codes:
     """Codes of a frame given column by column as values and, optionally, where they are null."""
-    codes = np.empty((n_rows, len(columns)), np.uint8)
+    codes = np.empty((n_rows, len(columns)), np.float64 if isinstance(binarize, Reals) else np.uint8)
     for j, (values, null) in enumerate(columns):
         here = BadCells()
         mask = None if null is None or not null.any() else null[:, None]
@@ -129,12 +161,13 @@ def codes_of_columns(
             wrong = np.array([here.row])
             bad.note(wrong, np.array([j]), [here.value])
             bad.count += here.count - 1
+        bad.reals = bad.reals or here.reals
     return codes
 
 
-def canonical_csr(matrix: Any, bad: BadCells, binarize: float | None) -> Any:
-    """CSR copy with sorted, unique entries 1 (on) and NaN (unknown), nothing else stored."""
-    if binarize is not None and binarize < 0:
+def canonical_csr(matrix: Any, bad: BadCells, binarize: Binarize) -> Any:
+    """CSR copy with sorted, unique entries 1 (on) and NaN (unknown), nothing else stored; or of the values themselves."""
+    if isinstance(binarize, (int, float)) and binarize < 0:
         raise InputError(
             f"binarize={binarize} would turn every absent cell of a sparse table into 1. "
             "Use a threshold of 0 or more, or pass the table dense."
@@ -149,6 +182,17 @@ def canonical_csr(matrix: Any, bad: BadCells, binarize: float | None) -> Any:
     csr.sum_duplicates()
     csr.sort_indices()
     data = csr.data
+    if isinstance(binarize, Reals):
+        numbers = _reals_of_array(data[None, :], 0, found := BadCells(), None)[0]
+        bad.reals = True
+        if found.count:
+            wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
+            bad.note(
+                (np.searchsorted(csr.indptr, wrong, side="right") - 1).astype(np.int64), csr.indices[wrong], data[wrong]
+            )
+        out = sp.csr_array((numbers, csr.indices, csr.indptr), shape=csr.shape)
+        out.eliminate_zeros()
+        return out
     if matrix.dtype == np.bool_:
         data = data.astype(np.bool_)
     codes = codes_of_array(data[None, :], 0, found := BadCells(), binarize)[0]
@@ -173,7 +217,7 @@ def _check_structure(matrix: Any) -> None:
         raise InputError(f"the sparse table is damaged: {error}.") from None
 
 
-def _note_sparse(csr: Any, data: NDArray[Any], codes: Codes, bad: BadCells, binarize: float | None) -> None:
+def _note_sparse(csr: Any, data: NDArray[Any], codes: Codes, bad: BadCells, binarize: Binarize) -> None:
     """Note the bad entries of a sparse table at their rows and columns."""
     if binarize is None:
         wrong = np.flatnonzero((codes == 0) & (data != 0))
@@ -181,6 +225,13 @@ def _note_sparse(csr: Any, data: NDArray[Any], codes: Codes, bad: BadCells, bina
         wrong = np.flatnonzero(np.isinf(data))
     rows = np.searchsorted(csr.indptr, wrong, side="right") - 1
     bad.note(rows.astype(np.int64), csr.indices[wrong].astype(np.int64), data[wrong])
+
+
+def values_of_csr(csr: Any, low: int, high: int) -> ValueLists:
+    """Rows ``low`` to ``high`` of a canonical CSR table of real numbers."""
+    first, last = int(csr.indptr[low]), int(csr.indptr[high])
+    indptr = (csr.indptr[low : high + 1] - first).astype(np.int64)
+    return ValueLists(indptr, csr.indices[first:last].astype(np.int32), csr.data[first:last], csr.shape[1])
 
 
 def lists_of_csr(csr: Any, low: int, high: int) -> Lists:

@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from ..errors import InputError, need
 from .block import Block, Float
 from .checks import BadCells, Labels, check_shape, check_weights
+from .convert import Binarize
 from .readers import reader_of
-from .source import cut
+from .source import block_of_rows, cut
 
 
 def assemble(
@@ -23,14 +24,12 @@ def assemble(
     slices: list[tuple[int, int]],
     start: int,
     weights: Float | None,
-    binarize: float | None,
+    binarize: Binarize,
     merge: bool,
     owner: str,
     columns: list[str] | None,
 ) -> Block:
     """Build a block from slices of partitions; runs on a worker."""
-    from .block import Lists, block_of_codes, block_of_lists
-
     parts = [_rows(piece, low, high) for piece, (low, high) in zip(pieces, slices)]
     reader = reader_of(_joined(parts), binarize)
     bad = BadCells()
@@ -38,9 +37,8 @@ def assemble(
     if bad.count:
         bad.row += start
         bad.raise_if_any(owner, Labels(columns))
-    if isinstance(rows, Lists):
-        return block_of_lists(start, rows, weights, merge)
-    return block_of_codes(start, rows, weights, merge)
+    block: Block = block_of_rows(start, rows, weights, merge)
+    return block
 
 
 def _rows(piece: Any, low: int, high: int) -> Any:
@@ -73,7 +71,7 @@ class DaskSource:
         n_columns: int,
         columns: list[str] | None,
         owner: str,
-        binarize: float | None,
+        binarize: Binarize,
         block_rows: int | None,
         weights: Float | None,
         merge: bool,
@@ -116,7 +114,7 @@ class DaskSource:
 def dask_source(
     X: Any,
     owner: str,
-    binarize: float | None,
+    binarize: Binarize,
     block_rows: int | None,
     sample_weight: Any,
     merge: bool,

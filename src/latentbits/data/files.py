@@ -13,8 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import FileError, InputError, TableWarning
+from .convert import Binarize
 from .readers import ArrayReader, Reader, SparseReader
 from .text import read_delimited, read_transactions, read_triples
+from .values import REALS
 
 FORMATS = ("csv", "tsv", "parquet", "npz", "npy", "mtx", "transactions", "triples")
 ALIASES = {"baskets": "transactions", "edges": "triples"}
@@ -79,7 +81,7 @@ def read_table(
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str = "utf-8-sig",
-    binarize: float | None = None,
+    binarize: Binarize = None,
     columns: Sequence[str] | None = None,
 ) -> Table:
     """Open a table in a file.
@@ -164,10 +166,10 @@ def _with_columns(reader: Any, columns: Sequence[str] | None, place: Path) -> An
     to = np.array(theirs)[coo.col]
     kept = to >= 0
     matrix = sp.coo_array((coo.data[kept], (coo.row[kept], to[kept])), shape=(reader.shape[0], len(number)))
-    return SparseReader(matrix, None, list(number), reader.labels.rows)
+    return SparseReader(matrix, REALS if reader.reals else None, list(number), reader.labels.rows)
 
 
-def _read_arrays(path: Path, kind: str, binarize: float | None) -> Reader:
+def _read_arrays(path: Path, kind: str, binarize: Binarize) -> Reader:
     """Reader of an array file."""
     try:
         if kind == "npy":
@@ -187,14 +189,14 @@ def _read_arrays(path: Path, kind: str, binarize: float | None) -> Reader:
         raise FileError(f"{path} is not a readable .{kind} table ({error}).") from None
 
 
-def _two_dimensional(path: Path, values: Any, binarize: float | None, names: Any = None) -> ArrayReader:
+def _two_dimensional(path: Path, values: Any, binarize: Binarize, names: Any = None) -> ArrayReader:
     """Reader of a dense array from a file."""
     if values.ndim != 2:
         raise FileError(f"{path} holds an array of {values.ndim} dimensions; a table has 2.")
     return ArrayReader(values, binarize, names)
 
 
-def _read_npz(path: Path, binarize: float | None) -> Reader:
+def _read_npz(path: Path, binarize: Binarize) -> Reader:
     """Reader of an ``.npz``: a sparse table in its usual parts, or one dense array."""
     if not zipfile.is_zipfile(path):
         raise FileError(f"{path} is not an .npz archive.")

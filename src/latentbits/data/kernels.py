@@ -96,3 +96,17 @@ def same_lists(indptr, indices, other):
             if indices[a + p] != indices[b + p]:
                 return False
     return True
+
+
+@njit(cache=True, nogil=True)
+def hash_values(indptr, indices, bits, hashes):
+    """Mix columns and values (as ``bits``) of every row into ``hashes`` (n,) uint64; equal rows get equal numbers."""
+    prime = np.uint64(0x9E3779B97F4A7C15)
+    for i in range(indptr.shape[0] - 1):
+        h = (hashes[i] + np.uint64(3)) * np.uint64(0xD6E8FEB86659FD93)
+        for p in range(indptr[i], indptr[i + 1]):
+            h = (h ^ (np.uint64(indices[p]) + np.uint64(1))) * prime
+            h ^= h >> np.uint64(29)
+            h = (h ^ bits[p]) * prime
+            h ^= h >> np.uint64(31)
+        hashes[i] = h

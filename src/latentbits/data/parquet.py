@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import FileError, InputError, need
 from .block import Codes
 from .checks import BadCells, Labels
+from .convert import Binarize
 from .readers import arrow_codes
 
 
@@ -34,7 +35,7 @@ class ParquetReader:
     def __init__(
         self,
         path: Path,
-        binarize: float | None = None,
+        binarize: Binarize = None,
         id_column: str | None = None,
         label_columns: Sequence[str] = (),
     ) -> None:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from ..errors import InputError, InputTypeError
 from .block import Codes, Lists
 from .checks import BadCells, Labels
-from .convert import canonical_csr, codes_of_array, codes_of_columns, lists_of_csr
+from .convert import Binarize, canonical_csr, codes_of_array, codes_of_columns, lists_of_csr, values_of_csr
+from .values import Reals, ValueLists
 
 
 class Reader(Protocol):
@@ -25,14 +26,14 @@ class Reader(Protocol):
     labels: Labels
     lazy: bool  # True: read anew on every pass; False: read once into blocks
 
-    def read(self, low: int, high: int, bad: BadCells) -> Codes | Lists:
+    def read(self, low: int, high: int, bad: BadCells) -> Codes | Lists | ValueLists:
         """Rows ``low`` to ``high``; unreadable cells are noted in ``bad``."""
 
 
 class ArrayReader:
     """NumPy arrays, masked arrays and memory maps."""
 
-    def __init__(self, values: Any, binarize: float | None, columns: list[str] | None = None) -> None:
+    def __init__(self, values: Any, binarize: Binarize, columns: list[str] | None = None) -> None:
         self.values, self.binarize = values, binarize
         self.shape = (values.shape[0], values.shape[1])
         self.labels = Labels(columns)
@@ -62,18 +63,20 @@ class SparseReader:
 
     lazy = False
 
-    def __init__(self, matrix: Any, binarize: float | None, columns: list[str] | None = None, rows: Any = None) -> None:
+    def __init__(self, matrix: Any, binarize: Binarize, columns: list[str] | None = None, rows: Any = None) -> None:
         self.found = BadCells()
         self.csr = canonical_csr(matrix, self.found, binarize)
+        self.reals = isinstance(binarize, Reals)
         self.shape = (self.csr.shape[0], self.csr.shape[1])
         self.labels = Labels(columns, rows)
 
-    def read(self, low: int, high: int, bad: BadCells) -> Lists:
+    def read(self, low: int, high: int, bad: BadCells) -> Lists | ValueLists:
         """Index lists of the rows."""
+        bad.reals = self.reals
         if self.found.count:  # the whole table was looked at when it was opened
             bad.count, bad.row, bad.column = self.found.count, self.found.row, self.found.column
             bad.value, bad.columns = self.found.value, self.found.columns
-        return lists_of_csr(self.csr, low, high)
+        return values_of_csr(self.csr, low, high) if self.reals else lists_of_csr(self.csr, low, high)
 
 
 class PandasReader:
@@ -81,7 +84,7 @@ class PandasReader:
 
     lazy = False
 
-    def __init__(self, frame: Any, binarize: float | None) -> None:
+    def __init__(self, frame: Any, binarize: Binarize) -> None:
         self.frame, self.binarize = frame, binarize
         self.shape = frame.shape
         self.labels = Labels([str(name) for name in frame.columns], frame.index)
@@ -109,7 +112,7 @@ class PolarsReader:
 
     lazy = False
 
-    def __init__(self, frame: Any, binarize: float | None) -> None:
+    def __init__(self, frame: Any, binarize: Binarize) -> None:
         self.frame, self.binarize = frame, binarize
         self.shape = frame.shape
         self.labels = Labels(list(frame.columns))
@@ -144,7 +147,7 @@ class ArrowReader:
 
     lazy = False
 
-    def __init__(self, table: Any, binarize: float | None) -> None:
+    def __init__(self, table: Any, binarize: Binarize) -> None:
         self.table, self.binarize = table, binarize
         self.shape = (table.num_rows, table.num_columns)
         self.labels = Labels([str(name) for name in table.schema.names])
@@ -154,7 +157,7 @@ class ArrowReader:
         return arrow_codes(self.table.slice(low, high - low), low, bad, self.binarize)
 
 
-def arrow_codes(table: Any, start: int, bad: BadCells, binarize: float | None) -> Codes:
+def arrow_codes(table: Any, start: int, bad: BadCells, binarize: Binarize) -> Codes:
     """Codes of a pyarrow table whose first row is row ``start``."""
     columns = [_arrow_column(table.column(j)) for j in range(table.num_columns)]
     return codes_of_columns(columns, start, table.num_rows, bad, binarize)
@@ -173,7 +176,7 @@ def _arrow_column(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     return _objects(column.to_pylist()), None
 
 
-def reader_of(X: Any, binarize: float | None) -> Reader:
+def reader_of(X: Any, binarize: Binarize) -> Reader:
     """The reader for a container in memory."""
     module = type(X).__module__.partition(".")[0]
     shape = getattr(X, "shape", ())
@@ -190,7 +193,7 @@ def reader_of(X: Any, binarize: float | None) -> Reader:
     return ArrayReader(_as_array(X), binarize)
 
 
-def _pandas_reader(frame: Any, binarize: float | None) -> Reader:
+def _pandas_reader(frame: Any, binarize: Binarize) -> Reader:
     """The reader for a pandas frame, sparse if all of its columns are."""
     import pandas as pd
 

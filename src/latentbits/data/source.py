@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from .block import Block, Float, Lists, block_of_codes, block_of_lists
 from .checks import BadCells, Labels, check_shape, check_weights
+from .convert import Binarize
 from .readers import Reader, reader_of
+from .values import Reals, ValueLists, block_of_values
 
 
 class Source(Protocol):
@@ -57,6 +59,15 @@ def cut(n_rows: int, block_rows: int | None, shape: tuple[int, int], work: int =
     return (np.arange(n_blocks + 1) * n_rows // n_blocks).astype(np.int64)
 
 
+def block_of_rows(start: int, rows: Any, weights: Float | None, merge: bool) -> Any:
+    """Block of what a reader read: codes, lists of ones, or values."""
+    if isinstance(rows, Lists):
+        return block_of_lists(start, rows, weights, merge)
+    if isinstance(rows, ValueLists) or rows.dtype == np.float64:
+        return block_of_values(start, rows, weights)
+    return block_of_codes(start, rows, weights, merge)
+
+
 class TableSource:
     """Blocks of a reader: kept when the reader is not lazy, else built anew at every call."""
 
@@ -89,7 +100,7 @@ class TableSource:
         """Block numbers, those with the most marks first if the blocks are at hand: threads then end together."""
         if self._blocks is None:
             return list(range(self.n_blocks))
-        work = [block.n_rows + block.ones.n_marked for block in self._blocks]
+        work = [block.n_rows + block.n_marked for block in self._blocks]
         return sorted(range(self.n_blocks), key=lambda b: -work[b])
 
     def block(self, b: int) -> Block:
@@ -108,9 +119,8 @@ class TableSource:
         assert self._reader is not None
         rows = self._reader.read(low, high, bad)
         weights = None if self._weights is None else self._weights[low:high]
-        if isinstance(rows, Lists):
-            return block_of_lists(low, rows, weights, self._merge)
-        return block_of_codes(low, rows, weights, self._merge)
+        block: Block = block_of_rows(low, rows, weights, self._merge)
+        return block
 
     def _complain(self) -> None:
         """Look through the whole table for bad cells, so that the message can count them."""
@@ -162,7 +172,7 @@ def open_source(
     X: Any,
     *,
     owner: str = "latentbits",
-    binarize: float | None = None,
+    binarize: Binarize = None,
     block_rows: int | None = None,
     sample_weight: Any = None,
     merge: bool = False,
@@ -177,8 +187,9 @@ def open_source(
         path to a file, Dask array or frame, or a source that is already open.
     owner : str
         Whose name stands before error messages.
-    binarize : float, optional
-        Cells above it are 1, others 0.  Without it only 0, 1 and unknown are accepted.
+    binarize : float or REALS, optional
+        Cells above it are 1, others 0.  Without it only 0, 1 and unknown are accepted; with ``REALS`` (of
+        :mod:`latentbits.data.values`) the numbers themselves are kept.
     block_rows : int, optional
         Rows per block; by default chosen from the shape.
     sample_weight : (n_rows,) array-like, optional
@@ -195,7 +206,7 @@ def open_source(
     ((2, 3), [[0, 1, 2], [1, 1, 0]])
     """
     with named(owner):
-        if binarize is not None and (
+        if not (binarize is None or isinstance(binarize, Reals)) and (
             isinstance(binarize, bool) or not isinstance(binarize, (int, float, np.number)) or binarize != binarize
         ):
             raise InputError(f"binarize must be a number or None; got {binarize!r}.")

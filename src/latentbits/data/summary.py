@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .block import Block, Float
+from .values import ValueBlock
 
 
 class Totals(NamedTuple):
@@ -30,6 +31,72 @@ class Totals(NamedTuple):
     def n_cells(self) -> float:
         """Weight of all observed cells."""
         return float(self.observed.sum())
+
+
+class ValueTotals(NamedTuple):
+    """The same of tables of real numbers; a cell that is not zero stands where a one does."""
+
+    weight: float
+    ones: Float
+    observed: Float
+    n_rows: int
+    n_ones: int
+    n_unknown: int
+    n_blank_rows: int
+    n_empty_rows: int
+    sums: Float  # (D,) weighted
+    squares: Float  # (D,) weighted
+    lengths: Float  # (D + 1,) weight of the rows with so many entries
+    n_fractions: int  # entries that are not whole numbers
+    n_others: int  # entries that are not 1
+
+    @property
+    def marginals(self) -> Float:
+        """(D,) share of cells that are not zero, drawn half a count toward 1/2."""
+        return (self.ones + 0.5) / (self.observed + 1.0)
+
+    @property
+    def n_cells(self) -> float:
+        """Weight of all cells."""
+        return float(self.observed.sum())
+
+    @property
+    def variances(self) -> Float:
+        """(D,) variance of every column, zeros included."""
+        weight = max(self.weight, 1e-300)
+        return np.maximum(self.squares / weight - (self.sums / weight) ** 2, 0.0)
+
+    @property
+    def median_length(self) -> float:
+        """Median number of entries of a row."""
+        reached = np.cumsum(self.lengths)
+        return float(np.searchsorted(reached, 0.5 * reached[-1]))
+
+
+def value_totals(block: ValueBlock) -> ValueTotals:
+    """Sums of one block of real numbers."""
+    weights, counts = block.row_weights(), block.row_counts()
+    by_entry = np.repeat(weights, counts)
+
+    def by_column(values: Float) -> Float:
+        out: Float = np.bincount(block.indices, weights=values, minlength=block.n_columns).astype(np.float64)
+        return out
+
+    return ValueTotals(
+        weight=float(weights.sum()),
+        ones=by_column(by_entry),
+        observed=np.full(block.n_columns, weights.sum()),
+        n_rows=block.n_rows,
+        n_ones=block.n_marked,
+        n_unknown=0,
+        n_blank_rows=0,
+        n_empty_rows=int((counts == 0).sum()),
+        sums=by_column(by_entry * block.values),
+        squares=by_column(by_entry * block.values**2),
+        lengths=np.bincount(counts, weights=weights, minlength=block.n_columns + 1).astype(np.float64),
+        n_fractions=int((block.values != np.floor(block.values)).sum()),
+        n_others=int((block.values != 1).sum()),
+    )
 
 
 def totals(block: Block) -> Totals:

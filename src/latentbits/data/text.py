@@ -26,7 +26,9 @@ from numpy.typing import NDArray
 from ..errors import FileError, InputError
 from .block import ONE, UNKNOWN, ZERO, Codes
 from .checks import BadCells, Labels
+from .convert import Binarize
 from .readers import SparseReader
+from .values import REALS, Reals
 
 WORDS_ON = ("1", "y", "yes", "true", "t", "present")
 WORDS_OFF = ("0", "n", "no", "false", "f", "absent")
@@ -37,6 +39,7 @@ CODE_OF_WORD = {
     **dict.fromkeys(WORDS_UNKNOWN, UNKNOWN),
 }
 BAD = 3
+NO_REAL = -1.0  # stands for a word that is no number, 0 or more
 DELIMITERS = ",\t;|"
 TRIPLE_HEADERS = {
     "row", "rows", "i", "id", "user", "doc", "document", "source", "sample", "site", "basket", "transaction",
@@ -85,6 +88,7 @@ class CodesReader:
 
     def read(self, low: int, high: int, bad: BadCells) -> Codes:
         """Codes of the rows."""
+        bad.reals = self.found.reals
         if low == 0 and self.found.count:
             bad.note(np.array([self.found.row]), np.array([self.found.column]), [self.found.value])
             bad.count, bad.columns = self.found.count, self.found.columns
@@ -106,7 +110,7 @@ def _delimiter(line: str) -> str:
     return max(DELIMITERS, key=lambda c: counts[c]) if counts else ","
 
 
-def _codes_of_tokens(row: list[str], known: dict[str, int], binarize: float | None) -> list[int]:
+def _codes_of_tokens(row: list[str], known: dict[str, Any], binarize: Binarize) -> list[Any]:
     """Codes of the words of one line; ``known`` remembers words already met (filled here)."""
     try:
         return [known[word] for word in row]
@@ -117,8 +121,19 @@ def _codes_of_tokens(row: list[str], known: dict[str, int], binarize: float | No
         return [known[word] for word in row]
 
 
-def _code_of_word(word: str, binarize: float | None) -> int:
-    """Code of one word."""
+def _real_of_word(word: str) -> float:
+    """Number of one word, negative if it is none that is finite and not negative."""
+    try:
+        number = float(word)
+    except ValueError:
+        return NO_REAL
+    return number if 0 <= number < np.inf else NO_REAL
+
+
+def _code_of_word(word: str, binarize: Binarize) -> Any:
+    """Code of one word, or its number where real numbers are wanted."""
+    if isinstance(binarize, Reals):
+        return _real_of_word(word)
     plain = word.strip().lower()
     if plain in WORDS_UNKNOWN:
         return UNKNOWN
@@ -152,7 +167,7 @@ def read_delimited(
     encoding: str = "utf-8-sig",
     id_column: str | None = None,
     label_columns: Sequence[str] = (),
-    binarize: float | None = None,
+    binarize: Binarize = None,
 ) -> TextTable:
     """Read CSV, TSV or other delimited text."""
     with opened(path, encoding) as text:
@@ -199,16 +214,17 @@ def _collect(
     has_header: bool,
     id_column: str | None,
     label_columns: Sequence[str],
-    binarize: float | None,
+    binarize: Binarize,
 ) -> TextTable:
     """Turn the lines into codes, ids and labels."""
     id_at, label_at, kept = _set_aside(path, names, id_column, label_columns)
     aside = id_at is not None or bool(label_at)
-    known: dict[str, int] = {}
-    rows: list[NDArray[np.uint8]] = []
+    known: dict[str, Any] = {}
+    reals = isinstance(binarize, Reals)
+    rows: list[NDArray[Any]] = []
     ids: list[str] = []
     labels: list[list[str]] = [[] for _ in label_at]
-    bad = BadCells()
+    bad = BadCells(reals=reals)
     for row in lines:
         if not row:
             if len(names) > 1:
@@ -226,15 +242,16 @@ def _collect(
             for values, j in zip(labels, label_at):
                 values.append(row[j])
             row = [row[j] for j in kept]
-        codes = np.array(_codes_of_tokens(row, known, binarize), np.uint8)
-        wrong = np.flatnonzero(codes == BAD)
+        codes = np.array(_codes_of_tokens(row, known, binarize), np.float64 if reals else np.uint8)
+        wrong = np.flatnonzero((codes == NO_REAL) if reals else (codes == BAD))
         if len(wrong):
             bad.note(np.full(len(wrong), len(rows)), wrong, [row[j] for j in wrong])
         rows.append(codes)
     if not rows:
         raise FileError(f"{path} has a header but no rows.")
     columns = [names[j] for j in kept]
-    reader = CodesReader(np.array(rows, np.uint8).reshape(len(rows), len(columns)), Labels(columns, ids or None), bad)
+    cells = np.array(rows).reshape(len(rows), len(columns))
+    reader = CodesReader(cells, Labels(columns, ids or None), bad)
     return TextTable(reader, ids or None, dict(zip(label_columns, labels)))
 
 
@@ -270,7 +287,7 @@ def read_triples(
     delimiter: str | None = None,
     header: bool | None = None,
     encoding: str = "utf-8-sig",
-    binarize: float | None = None,
+    binarize: Binarize = None,
 ) -> TextTable:
     """Read long form: row, column and, optionally, value.  Cells that are not named are 0."""
     with opened(path, encoding) as text:
@@ -288,33 +305,37 @@ def read_triples(
     return _pivot(path, [line for line in lines[is_header:] if line], width, binarize)
 
 
-def _pivot(path: Path | str, lines: list[list[str]], width: int, binarize: float | None) -> TextTable:
+def _pivot(path: Path | str, lines: list[list[str]], width: int, binarize: Binarize) -> TextTable:
     """Sparse table of long-form lines."""
     rows: dict[str, int] = {}
     columns: dict[str, int] = {}
-    cells: dict[tuple[int, int], int] = {}
-    bad = BadCells()
+    cells: dict[tuple[int, int], Any] = {}
+    reals = isinstance(binarize, Reals)
+    bad = BadCells(reals=reals)
     for number, line in enumerate(lines):
         if len(line) != width:
             raise FileError(f"{path}: entry {number} has {len(line)} fields where {width} are expected.")
         place = rows.setdefault(line[0], len(rows)), columns.setdefault(line[1], len(columns))
         code = _code_of_word(line[2], binarize) if width == 3 else ONE
-        if code == BAD:
+        if code == (NO_REAL if reals else BAD):
             bad.note(np.array([place[0]]), np.array([place[1]]), [line[2]])
         elif cells.setdefault(place, code) != code:
             raise FileError(
                 f"{path}: the cell (row {line[0]!r}, column {line[1]!r}) is given twice with different values."
             )
     if bad.count == 1 and bad.row == 0 and rows:  # very likely names, not a value
+        what = "a number, 0 or more" if reals else "0, 1 or unknown"
         raise FileError(
-            f"{path}: the value {lines[0][2]!r} of the first entry is not 0, 1 or unknown. If the first line has names, say "
+            f"{path}: the value {lines[0][2]!r} of the first entry is not {what}. If the first line has names, say "
             "so with --header (header=True)."
         )
     bad.raise_if_any(str(path), Labels(list(columns), list(rows)))
     if not rows:
         raise FileError(f"{path} holds no entries.")
     at = np.array(list(cells), np.int64).reshape(-1, 2)
-    codes = np.fromiter(cells.values(), np.float32, len(cells))
-    codes[codes == UNKNOWN] = np.nan
+    codes = np.fromiter(cells.values(), np.float64 if reals else np.float32, len(cells))
+    if not reals:
+        codes[codes == UNKNOWN] = np.nan
     matrix = sp.coo_array((codes, (at[:, 0], at[:, 1])), shape=(len(rows), len(columns)))
-    return TextTable(SparseReader(matrix, None, list(columns), list(rows)), list(rows), {})
+    reader = SparseReader(matrix, REALS if reals else None, list(columns), list(rows))
+    return TextTable(reader, list(rows), {})

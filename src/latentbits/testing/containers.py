@@ -17,9 +17,20 @@ def _names(table: np.ndarray) -> list[str]:
     return [f"c{j}" for j in range(table.shape[1])]
 
 
+def _is_binary(table: np.ndarray) -> bool:
+    """Whether the cells are 0, 1 and unknown."""
+    return bool(np.isin(table[~np.isnan(table)], (0, 1)).all())
+
+
+def _plain(value: float) -> Any:
+    """A cell as a whole number if it is one."""
+    return int(value) if value == int(value) else float(value)
+
+
 def _integers(table: np.ndarray) -> np.ma.MaskedArray:
     blank = np.isnan(table)
-    return np.ma.MaskedArray(np.where(blank, 0, table).astype(np.int8), mask=blank)
+    cells = np.where(blank, 0, table)
+    return np.ma.MaskedArray(cells.astype(np.int8) if _is_binary(table) else cells, mask=blank)
 
 
 def _sparse(form: str, array: bool) -> Container:
@@ -43,14 +54,16 @@ def _pandas(table: np.ndarray, folder: Path) -> Any:
 
 
 def _pandas_nullable(table: np.ndarray, folder: Path) -> Any:
-    return _pandas(table, folder).astype("Float64").astype("boolean")
+    frame = _pandas(table, folder).astype("Float64")
+    return frame.astype("boolean") if _is_binary(table) else frame
 
 
 def _polars(table: np.ndarray, folder: Path) -> Any:
     import polars as pl
 
+    kind = bool if _is_binary(table) else float
     return pl.DataFrame(
-        {name: [None if v != v else bool(v) for v in column] for name, column in zip(_names(table), table.T)}
+        {name: [None if v != v else kind(v) for v in column] for name, column in zip(_names(table), table.T)}
     )
 
 
@@ -66,7 +79,7 @@ def _memmap(table: np.ndarray, folder: Path) -> Any:
 
 def _csv(table: np.ndarray, folder: Path) -> Any:
     path = folder / "table.csv"
-    lines = [",".join("" if v != v else str(int(v)) for v in row) for row in table]
+    lines = [",".join("" if v != v else repr(_plain(v)) for v in row) for row in table]
     path.write_text("\n".join([",".join(_names(table)), *lines]) + "\n")
     return path
 
@@ -75,7 +88,8 @@ def _tsv_gz(table: np.ndarray, folder: Path) -> Any:
     import gzip
 
     path = folder / "table.tsv.gz"
-    lines = ["\t".join("?" if v != v else "ny"[int(v)] for v in row) for row in table]
+    word = (lambda v: "ny"[int(v)]) if _is_binary(table) else (lambda v: repr(_plain(v)))
+    lines = ["\t".join("?" if v != v else word(v) for v in row) for row in table]
     path.write_bytes(gzip.compress("\n".join(["\t".join(_names(table)), *lines]).encode()))
     return path
 
@@ -130,7 +144,7 @@ def _triples(table: np.ndarray, folder: Path) -> Any:
     path = folder / "table.triples"
     # Every row and column is named once in order, so that both keep their places.
     places = [(i, j) for i, j in np.ndindex(*table.shape) if i == 0 or j == 0 or table[i, j] != 0]
-    lines = [f"r{i},c{j},{'' if table[i, j] != table[i, j] else int(table[i, j])}" for i, j in places]
+    lines = [f"r{i},c{j},{'' if table[i, j] != table[i, j] else repr(_plain(table[i, j]))}" for i, j in places]
     path.write_text("row,column,value\n" + "\n".join(lines) + "\n")
     return path
 
@@ -150,7 +164,7 @@ def _dask_frame(table: np.ndarray, folder: Path) -> Any:
 CONTAINERS: dict[str, Container] = {
     "numpy float": lambda table, folder: table,
     "numpy fortran": lambda table, folder: np.asfortranarray(table),
-    "list": lambda table, folder: [[None if v != v else int(v) for v in row] for row in table],
+    "list": lambda table, folder: [[None if v != v else _plain(v) for v in row] for row in table],
     "object array": lambda table, folder: np.array([[None if v != v else v for v in row] for row in table], object),
     "masked integers": lambda table, folder: _integers(table),
     **{f"sparse matrix {form}": _sparse(form, False) for form in ("csr", "csc", "coo", "lil", "dok", "bsr", "dia")},

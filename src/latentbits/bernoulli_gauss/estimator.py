@@ -1,0 +1,424 @@
+"""``BernoulliGaussMixture``: topics of rows of weights."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import LatentBitsEstimator, Memberships
+from ..base.common import digest_of
+from ..data.block import Float
+from ..data.summary import ValueTotals
+from ..data.values import REALS, ValueBlock
+from ..errors import InputError, TableWarning
+from .model import LbgModel, LbgParams, Words, round_half_up
+from .starts import COLD, given_start, kmeans_start, random_start
+
+# No variance is below this.
+LEAST_VARIANCE = 1e-12
+# A topic with less than this many rows is dead.
+DEAD = 1e-8
+
+
+class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[override]
+    """Latent Bernoulli-Gauss mixture: topics of rows of non-negative weights (tf-idf, frequencies), told by their keywords.
+
+    The largest entries of a row are its keywords.  A topic says how probable every word is as a keyword, and how large it
+    then is.  Rows are not normalised here: put ``TfidfTransformer`` (rows of unit length) before it, which decides the
+    outcome.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of topics K.
+    n_keywords : int, float or "auto"
+        Keywords per row: a number, a share (0, 1] of the row's own entries, or half of the median number of entries.
+    ties : {"auto", "all", "first"}
+        Whether all entries that equal the last keyword are keywords too, or the first columns only; "auto" takes all in
+        tables of whole numbers.
+    smoothing : float
+        α ≥ 0: rows' worth of the word's own share of keywords in every topic.
+    value_smoothing : float
+        κ ≥ 0: keywords' worth of the word's own Gaussian in every topic.
+    weight_smoothing : float
+        β ≥ 0: rows added to every topic's weight.
+    variance_floor : float
+        Least variance of a keyword, as a share of its column's variance.
+    init : {"portfolio", "k-means", "anneal", "random"}, (n_rows, n_components) array or (n_rows,) array
+        Starts: k-means and three annealed random ones; one kind only; or given shares or labels of the rows.
+    n_init : int
+        How often the starts are repeated.
+    max_iter : int
+        Passes over the table per start.
+    tol : float
+        A start has settled when a pass gains less than this many nats per entry of the table.
+    random_state, n_jobs, block_rows, verbose, warm_start, time_limit, checkpoint, callbacks
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    Attributes
+    ----------
+    weights_ : (n_components,) array
+        Topic weights, decreasing.
+    keyword_prob_, means_, variances_ : (n_components, n_features) array
+        Of every word as a keyword.  ``components_`` is ``keyword_prob_``.
+    keyword_prob_raw_ : (n_components, n_features) array
+        The same without smoothing.
+    cross_means_, cross_variances_ : (n_features,) array
+        Of words that are not keywords.
+    n_keywords_ : float
+        Keywords per row, or share of a row's entries.
+    labels_, dead_components_, status_
+        Topic of every training row; topics without rows; how the fit ended.
+    objective_, n_iter_, converged_, history_, restarts_, n_reached_
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    Notes
+    -----
+    ``score`` is the mean log density of rows with the keywords that they have.  Keywords are a function of the row, so it is
+    no proper density: it compares topics, starts and numbers of topics with the same ``n_keywords``, nothing else.
+
+    References
+    ----------
+    A. Shashua, G. Pragier, *The Latent Bernoulli-Gauss Model for Data Analysis*.
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliGaussMixture
+    >>> X = [[3, 2, 0, 0], [2, 3, 0, 1], [0, 0, 4, 2], [0, 1, 3, 3]]
+    >>> model = BernoulliGaussMixture(2, n_keywords=2, random_state=0).fit(X)
+    >>> model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3]
+    True
+    """
+
+    record_types: ClassVar = {kind.__name__: kind for kind in (LbgModel, LbgParams, Words, ValueTotals)}
+    binarize = REALS
+    streams = False
+    fills = False
+    accelerate = False
+    work = 4
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_keywords: Any = "auto",
+        ties: str = "auto",
+        smoothing: float = 1.0,
+        value_smoothing: float = 10.0,
+        weight_smoothing: float = 0.0,
+        variance_floor: float = 0.01,
+        init: Any = "portfolio",
+        n_init: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-7,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        block_rows: int | None = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_keywords = n_keywords
+        self.ties = ties
+        self.smoothing = smoothing
+        self.value_smoothing = value_smoothing
+        self.weight_smoothing = weight_smoothing
+        self.variance_floor = variance_floor
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.block_rows = block_rows
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        for name in ("smoothing", "value_smoothing", "weight_smoothing"):
+            self._number(name, 0.0)
+        self._positive("variance_floor")
+        self._one_of("ties", ("auto", "all", "first"))
+        value = self.n_keywords
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
+        share = isinstance(value, (float, np.floating)) and 0 < value <= 1
+        if not (whole or share or (isinstance(value, str) and value == "auto")):
+            raise InputError(
+                f"{self._name}: n_keywords must be a whole number, 1 or more, a share above 0 and up to 1, or 'auto'; got "
+                f"{value!r:.60}."
+            )
+        if isinstance(self.init, str) and self.init not in ("portfolio", "k-means", "anneal", "random"):
+            raise InputError(
+                f"{self._name}: init must be 'portfolio', 'k-means', 'anneal', 'random' or an array of shares or labels; got "
+                f"{self.init!r}."
+            )
+
+    def _check_table(self, sums: ValueTotals) -> None:  # type: ignore[override]
+        if sums.n_ones == 0:
+            raise InputError(f"{self._name}: every cell of the table is 0; nothing can be learnt from it.")
+        if sums.n_rows < self.n_components:
+            raise InputError(
+                f"{self._name}: {self.n_components} topics need as many rows; the table has {sums.n_rows} sample(s)."
+            )
+        if sums.n_empty_rows:
+            n = sums.n_empty_rows
+            warnings.warn(
+                f"{self._name}: {n} row{'s' * (n > 1)} without any entry; they have no keywords, and go where rows without "
+                "keywords go.",
+                TableWarning,
+                stacklevel=5,
+            )
+        if sums.n_others == 0:
+            warnings.warn(
+                f"{self._name}: every entry of the table is 1; BernoulliMixture is the direct tool for such tables.",
+                TableWarning,
+                stacklevel=5,
+            )
+        self.unobserved_features_ = np.empty(0, np.int64)
+
+    def _table_sums(self, sweep: Any) -> tuple[Any, int]:
+        """Sums of the table, and what its keywords look like."""
+        sums, digest = super()._table_sums(sweep)
+        self._bare = LbgModel(int(self.n_components), **self._keyword_rule(sums))
+        centers = sums.sums / np.maximum(sums.ones, 1e-300)
+        self._words = _words(
+            sums, sweep, self._bare, centers, float(self.variance_floor), getattr(self, "_floors", None)
+        )
+        return sums, digest
+
+    def _keyword_rule(self, sums: ValueTotals) -> dict[str, Any]:
+        """How many keywords a row has."""
+        value = self.n_keywords
+        by_share = isinstance(value, (float, np.floating))
+        if isinstance(value, str):
+            value = max(1, round_half_up(0.5 * sums.median_length))
+        all_ties = sums.n_fractions == 0 if self.ties == "auto" else self.ties == "all"
+        limit = 1.0 if by_share else float(len(sums.ones))
+        return {"n_keywords": min(float(value), limit), "by_share": by_share, "all_ties": all_ties}
+
+    def _build(self, sums: ValueTotals) -> LbgModel:  # type: ignore[override]
+        return LbgModel(
+            n_components=int(self.n_components),
+            words=self._words,
+            **self._keyword_rule(sums),
+            smoothing=float(self.smoothing),
+            value_smoothing=float(self.value_smoothing),
+            weight_smoothing=float(self.weight_smoothing),
+            total_weight=sums.weight,
+        )
+
+    def _n_starts(self) -> int:
+        if not isinstance(self.init, str):
+            return 1
+        return int(self.n_init) * {"portfolio": 1 + len(COLD), "anneal": len(COLD)}.get(self.init, 1)
+
+    def _start(self, model: LbgModel, sweep: Any, seed: int, restart: int) -> LbgParams:
+        if not isinstance(self.init, str):
+            return given_start(model, sweep, self._given_shares(sweep))
+        if self.init == "random":
+            return random_start(model, sweep, seed, restart)
+        kind = restart % (1 + len(COLD)) if self.init == "portfolio" else restart % len(COLD) + 1
+        if self.init == "k-means" or kind == 0:
+            return kmeans_start(model, sweep, seed, restart)
+        return random_start(model, sweep, seed, restart, COLD[kind - 1])
+
+    def _given_shares(self, sweep: Any) -> Float:
+        """Shares (n, K) from shares or labels of the rows."""
+        n_rows = sum(sweep.collect(_count_rows))
+        given = np.asarray(self.init)
+        if (
+            given.shape == (n_rows,)
+            and given.dtype.kind in "iu"
+            and given.min() >= 0
+            and given.max() < self.n_components
+        ):
+            return np.eye(self.n_components)[given]
+        good = given.shape == (n_rows, self.n_components) and given.dtype.kind in "iuf"
+        if not good or not (np.isfinite(given).all() and (given >= 0).all() and (given.sum(axis=1) > 0).all()):
+            raise InputError(
+                f"{self._name}: init must be shares of shape {(n_rows, self.n_components)}, or a label from 0 to "
+                f"{self.n_components - 1} for each of the {n_rows} rows."
+            )
+        return given / given.sum(axis=1, keepdims=True)
+
+    def _start_digest(self) -> str:
+        return "" if isinstance(self.init, str) else digest_of((np.asarray(self.init, dtype=float),))
+
+    def _take(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
+        super()._take(model, sweep, result, sums)
+        self.marginals_ = model.words.shares
+        ready = model.ready(self._params)
+        stats = sweep.map(model.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0]
+        mass = stats.mass[:, None]
+        self.keyword_prob_raw_ = np.where(mass > 0, stats.sums[:, 0].T / np.maximum(mass, 1e-300), 0.0)
+        self.expected_rows_ = stats.mass
+        self.labels_ = np.concatenate(sweep.collect(_Labels(model), ready))
+        self.dead_components_ = [int(k) for k in np.flatnonzero(stats.mass < DEAD)]
+        self.status_ = "converged" if self.converged_ else "max_iter"
+        if self.dead_components_:
+            warnings.warn(
+                f"{self._name}: topics {', '.join(map(str, self.dead_components_))} hold no rows. Use fewer components.",
+                TableWarning,
+                stacklevel=5,
+            )
+
+    def _adopt(self) -> None:
+        params, words = self._params, self._model.words
+        self.weights_, self.keyword_prob_, self.components_ = params.weights, params.probs, params.probs
+        self.means_, self.variances_ = params.means, params.variances
+        self.cross_means_, self.cross_variances_ = words.cross_means, words.cross_variances
+        self.n_keywords_ = self._model.n_keywords
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the topic probabilities of every row.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows, n_components) array
+        """
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
+
+    def keyword_mask(self, X: Any) -> Any:
+        """Which entries of rows are keywords.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows, n_features) sparse array of bool
+        """
+        import scipy.sparse as sp
+
+        check_is_fitted(self, "_params")
+        sweep, ready = self._asked(X)
+        return sp.vstack(sweep.collect(_Mask(self._model), ready), format="csr")
+
+    def top_keywords(self, component: int, n: int = 10) -> list[dict[str, Any]]:
+        """Words that stand out as keywords of a topic, by p log(p / share of rows with the keyword).
+
+        Parameters
+        ----------
+        component : int
+        n : int
+            How many.
+
+        Returns
+        -------
+        list of dict
+            With rank, feature, probability, marginal, mean and sd (of its value as a keyword).
+        """
+        check_is_fitted(self, "_params")
+        self._check_whole("component", component, 0)
+        if component >= len(self.weights_):
+            raise InputError(f"{self._name}: there is no topic {component}; they are 0 to {len(self.weights_) - 1}.")
+        names, probs = self._feature_names(), self.keyword_prob_[component]
+        order = np.argsort(-self._standing(probs), kind="stable")[:n]
+        return [
+            {
+                "rank": r + 1,
+                "feature": names[j],
+                "probability": float(probs[j]),
+                "marginal": float(self.marginals_[j]),
+                "mean": float(self.means_[component, j]),
+                "sd": float(np.sqrt(self.variances_[component, j])),
+            }
+            for r, j in enumerate(order)
+        ]
+
+
+class _Keywords:
+    """Sums of keywords: counts, distances from the column's mean, and their squares, (3, D)."""
+
+    def __init__(self, model: LbgModel, centers: Float) -> None:
+        self.model, self.centers = model, centers
+
+    def __call__(self, block: ValueBlock, rows: Any) -> tuple[Float, None]:
+        lengths, counts = self.model.lengths(block), block.row_counts()
+        first = np.arange(block.n_marked) - np.repeat(block.indptr[:-1], counts) < np.repeat(lengths, counts)
+        columns, weights = block.indices[first], np.repeat(block.row_weights(), counts)[first]
+        away = block.values[first] - self.centers[columns]
+        parts = [np.bincount(columns, weights * away**power, minlength=block.n_columns) for power in range(3)]
+        return np.stack(parts), None
+
+
+def _words(
+    sums: ValueTotals, sweep: Any, model: LbgModel, centers: Float, floor: float, floors: Float | None = None
+) -> Words:
+    """What is known of every word before the topics."""
+    variances = sums.variances
+    if floors is None:
+        varying = variances > 0
+        usual = float(variances[varying].mean()) if varying.any() else 1.0
+        floors = np.maximum(floor * np.where(varying, variances, usual), LEAST_VARIANCE)
+    count, away, square = sweep.map(_Keywords(model, centers), [None] * sweep.n_blocks, keep_rows=False)[0]
+    total = max(float(count.sum()), 1e-300)
+    # The Gaussian of all keywords, and of every word as a keyword, drawn one keyword toward it.
+    values = away + count * centers
+    mean = float(values.sum() / total)
+    spread = float((square + 2 * away * (centers - mean) + count * (centers - mean) ** 2).sum() / total)
+    own_mean = centers + away / np.maximum(count, 1e-300)
+    within = np.maximum(square - away**2 / np.maximum(count, 1e-300), 0.0)
+    word_centers = (np.where(count > 0, count * own_mean, 0.0) + mean) / (count + 1.0)
+    spreads = np.maximum((within + spread) / (count + 1.0), floors)
+    # What is left for the cross-Gaussians.
+    others = np.maximum(sums.weight - count, 0.0)
+    left, left_squares = sums.sums - values, sums.squares - (square + 2 * away * centers + count * centers**2)
+    known = others > 1e-9 * max(sums.weight, 1e-300)
+    cross = np.where(known, left / np.where(known, others, 1.0), sums.sums / max(sums.weight, 1e-300))
+    cross = np.maximum(cross, 0.0)
+    cross_variances = np.where(known, left_squares / np.where(known, others, 1.0) - cross**2, 0.0)
+    shares = (count + 0.5) / (sums.weight + 1.0)
+    return Words(shares, word_centers, spreads, floors, cross, np.maximum(cross_variances, floors))
+
+
+class _Labels:
+    """Topics of a block's rows."""
+
+    def __init__(self, model: LbgModel) -> None:
+        self.model = model
+
+    def __call__(self, block: ValueBlock, ready: Any) -> Any:
+        return self.model.memberships(block, ready).argmax(axis=1)
+
+
+class _Mask:
+    """Keywords of a block's rows."""
+
+    def __init__(self, model: LbgModel) -> None:
+        self.model = model
+
+    def __call__(self, block: ValueBlock, ready: Any) -> Any:
+        lengths, counts = self.model.lengths(block), block.row_counts()
+        first = np.arange(block.n_marked) - np.repeat(block.indptr[:-1], counts) < np.repeat(lengths, counts)
+        table = block.csr()
+        table.data = first
+        table.eliminate_zeros()
+        table.sort_indices()
+        return table
+
+
+def _count_rows(block: ValueBlock) -> int:
+    """Rows of a block."""
+    return block.n_rows

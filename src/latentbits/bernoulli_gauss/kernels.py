@@ -1,0 +1,109 @@
+"""Loops of the latent Bernoulli-Gauss model.  Only the keywords of a row, its first entries, are walked.
+
+Tables are (D, 3, K): for every word and topic what a keyword adds at its mean, the mean, and half the precision; sums are
+(D, 3, K) likewise: shares, shares times and shares times the square of the distance from the word's centre.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import config, njit
+
+from ..engine.kernels import exp_shares
+
+config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
+
+
+@njit(cache=True, nogil=True)
+def keyword_lengths(indptr, values, wanted, all_ties, lengths):
+    """Fill ``lengths`` (n,): how many of its first entries are keywords of a row, ``wanted`` (n,) of them being asked for.
+
+    At least one, at most all; with ``all_ties`` also the entries that equal the last one taken.
+    """
+    for i in range(lengths.shape[0]):
+        count = indptr[i + 1] - indptr[i]
+        length = min(max(wanted[i], 1), count)
+        if all_ties and length > 0:
+            last = values[indptr[i] + length - 1]
+            while length < count and values[indptr[i] + length] == last:
+                length += 1
+        lengths[i] = length
+
+
+@njit(cache=True, nogil=True)
+def score_rows(indptr, lengths, indices, values, base, tables, scores):
+    """Fill ``scores`` (n, K): ``base`` (K,) plus what the keywords of the row add for every topic."""
+    n_topics = base.shape[0]
+    for i in range(lengths.shape[0]):
+        for k in range(n_topics):
+            scores[i, k] = base[k]
+        for p in range(indptr[i], indptr[i] + lengths[i]):
+            j, m = indices[p], values[p]
+            for k in range(n_topics):
+                away = m - tables[j, 1, k]
+                scores[i, k] += tables[j, 0, k] - away * away * tables[j, 2, k]
+
+
+@njit(cache=True, nogil=True)
+def sum_rows(indptr, lengths, indices, values, centers, shares, sums):
+    """Add to ``sums`` (D, 3, K) what the keywords of the rows bring with ``shares`` (n, K), weights included."""
+    n_topics = shares.shape[1]
+    for i in range(lengths.shape[0]):
+        for p in range(indptr[i], indptr[i] + lengths[i]):
+            j = indices[p]
+            away = values[p] - centers[j]
+            square = away * away
+            for k in range(n_topics):
+                share = shares[i, k]
+                sums[j, 0, k] += share
+                sums[j, 1, k] += share * away
+                sums[j, 2, k] += share * square
+
+
+@njit(cache=True, nogil=True)
+def share_rows(scores, temperature, weights, logs):
+    """Turn ``scores`` (n, K) into shares of tempered scores times the weight of the row; ``logs`` (n,) get log sum exp."""
+    n_rows, n_topics = scores.shape
+    work, whole = np.empty(n_topics), np.empty(n_topics)
+    work_bits, whole_bits = work.view(np.int64), whole.view(np.int64)
+    for i in range(n_rows):
+        top = scores[i, 0]
+        for k in range(1, n_topics):
+            top = max(top, scores[i, k])
+        for k in range(n_topics):
+            work[k] = scores[i, k] - top
+        exp_shares(work, n_topics, whole, work_bits, whole_bits)
+        total = 0.0
+        for k in range(n_topics):
+            total += work[k]
+        logs[i] = top + math.log(total)
+        if temperature != 1.0:
+            for k in range(n_topics):
+                work[k] = temperature * (scores[i, k] - top)
+            exp_shares(work, n_topics, whole, work_bits, whole_bits)
+            total = 0.0
+            for k in range(n_topics):
+                total += work[k]
+        factor = weights[i] / total
+        for k in range(n_topics):
+            scores[i, k] = work[k] * factor
+
+
+@njit(cache=True, nogil=True)
+def cross_rows(indptr, lengths, indices, values, at_zero, means, halves, sizes, logs):
+    """Fill ``logs`` (n,): what the cross-Gaussians add to the density of every row, beyond that of an empty one.
+
+    ``at_zero`` (D,) is log N(0; c0, v0), which keywords take away; entries that are no keywords bring their own density
+    ``sizes`` - (m - ``means``)² ``halves`` instead.
+    """
+    for i in range(lengths.shape[0]):
+        value = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            value -= at_zero[j]
+            if p >= indptr[i] + lengths[i]:
+                away = values[p] - means[j]
+                value += sizes[j] - away * away * halves[j]
+        logs[i] = value

@@ -1,0 +1,242 @@
+"""Latent Bernoulli-Gauss: topics of rows of weights, told by their keywords.
+
+Story: a row of non-negative numbers marks some of its entries as keywords, the largest ones.  It has one topic s; entry i is
+a keyword with probability ``probs[s, i]``, and then its value is N(``means[s, i]``, ``variances[s, i]``); entries that are no
+keywords come from a Gaussian of the word alone (the *cross-Gaussian*).
+
+=====================  =============================================  ==========================================
+symbol in the paper    name here                                      where
+=====================  =============================================  ==========================================
+λ_s                    ``weights`` (K,)                               eq 2
+p_si, c_si, v_si       ``probs``, ``means``, ``variances`` (K, D)     eq 2-4
+c_i, v_i               ``cross_means``, ``cross_variances`` (D,)      no keywords
+q_s                    ``n_keywords``                                 keywords per row; here the same for all topics
+μ_js                   shares                                         eq 5
+A, B, C                ``sums`` (D, 3, K)                             centred at ``centers``
+=====================  =============================================  ==========================================
+
+Fits maximise the likelihood of the keywords plus penalties that draw every topic toward the word's own keyword Gaussian
+(strengths 0 are the paper).  Which entries are keywords is fixed before, so EM never loses.
+A. Shashua, G. Pragier, *The Latent Bernoulli-Gauss Model for Data Analysis*.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..data.block import Float
+from ..data.values import ValueBlock
+from ..engine.protocols import Again, Model
+
+# Probabilities of keywords stay this far from 0 and 1.
+EDGE = 1e-12
+LOG_TWO_PI = float(np.log(2 * np.pi))
+
+
+class LbgParams(NamedTuple):
+    """Topic weights (K,), and of every keyword (K, D): probability, mean, variance; on the way the temperature."""
+
+    weights: Float
+    probs: Float
+    means: Float
+    variances: Float
+    temperature: float = 1.0
+    warming: float = 1.0  # by which the temperature rises from pass to pass
+
+
+class LbgStats(NamedTuple):
+    """Sums over rows."""
+
+    mass: Float  # (K,)
+    sums: Float  # (D, 3, K)
+    log_likelihood: float
+
+
+class Ready(NamedTuple):
+    """Parameters in the form that blocks need."""
+
+    base: Float  # (K,)
+    tables: Float  # (D, 3, K)
+    params: LbgParams
+
+
+class Words(NamedTuple):
+    """What is known of every word (D,) before the topics: all of it depends on the keywords alone."""
+
+    shares: Float  # P(keyword)
+    centers: Float  # mean of its values as a keyword
+    spreads: Float  # variance of them
+    floors: Float  # least variance
+    cross_means: Float
+    cross_variances: Float
+
+
+def nothing() -> Words:
+    """Words of no table."""
+    return Words(*[np.empty(0)] * 6)
+
+
+@dataclass(frozen=True)
+class LbgModel(Model):
+    """The maths; ``n_keywords`` is a number, or with ``by_share`` a share of the row's own entries."""
+
+    params_type: ClassVar[Any] = LbgParams
+
+    n_components: int
+    words: Words = field(default_factory=nothing)
+    n_keywords: float = 20.0
+    by_share: bool = False
+    all_ties: bool = False
+    smoothing: float = 1.0  # α: rows' worth of the word's own keyword probability
+    value_smoothing: float = 10.0  # κ: keywords' worth of the word's own Gaussian
+    weight_smoothing: float = 0.0  # β
+    total_weight: float = 1.0
+
+    @property
+    def passes(self) -> int | None:  # type: ignore[override]
+        """While the temperature rises every pass is a stage of its own: their objectives do not compare."""
+        return 1
+
+    def is_last(self, params: LbgParams) -> bool:
+        """Whether the temperature has reached 1."""
+        return bool(params.temperature >= 1.0)
+
+    def next_stage(self) -> LbgModel:
+        """The same."""
+        return self
+
+    def lengths(self, block: ValueBlock) -> Any:
+        """How many of its first entries are keywords of every row."""
+        from .kernels import keyword_lengths
+
+        counts = block.row_counts()
+        wanted = np.full(block.n_rows, round_half_up(self.n_keywords), np.int64)
+        if self.by_share:
+            wanted = np.floor(self.n_keywords * counts + 0.5).astype(np.int64)
+        out = np.empty(block.n_rows, np.int64)
+        keyword_lengths(block.indptr, block.values, wanted, self.all_ties, out)
+        return out
+
+    def ready(self, params: LbgParams) -> Ready:
+        """Logarithms, once per pass."""
+        log_off = np.log1p(-params.probs)
+        tables = np.empty((params.probs.shape[1], 3, self.n_components))
+        tables[:, 0] = (np.log(params.probs) - log_off - 0.5 * (LOG_TWO_PI + np.log(params.variances))).T
+        tables[:, 1] = params.means.T
+        tables[:, 2] = (0.5 / params.variances).T
+        return Ready(np.log(params.weights) + log_off.sum(axis=1), tables, params)
+
+    def scores(self, block: ValueBlock, ready: Ready, lengths: Any = None) -> Float:
+        """log p(topic, keywords of the row) (n, K)."""
+        from .kernels import score_rows
+
+        lengths = self.lengths(block) if lengths is None else lengths
+        out = np.empty((block.n_rows, self.n_components))
+        score_rows(block.indptr, lengths, block.indices, block.values, ready.base, ready.tables, out)
+        return out
+
+    def e_step(self, block: Any, rows: None, ready: Ready) -> tuple[LbgStats, None]:
+        """Shares of the topics and their sums."""
+        from .kernels import share_rows
+
+        lengths = self.lengths(block)
+        shares, logs = self.scores(block, ready, lengths), np.empty(block.n_rows)
+        weights = block.row_weights()
+        share_rows(shares, ready.params.temperature, weights, logs)
+        return self.summed(block, shares, lengths)._replace(log_likelihood=float(logs @ weights)), None
+
+    def summed(self, block: ValueBlock, shares: Float, lengths: Any = None) -> LbgStats:
+        """Sums of a block whose rows belong to the topics by ``shares`` (n, K), weights included."""
+        from .kernels import sum_rows
+
+        lengths = self.lengths(block) if lengths is None else lengths
+        sums = np.zeros((block.n_columns, 3, shares.shape[1]))
+        sum_rows(block.indptr, lengths, block.indices, block.values, self.words.centers, shares, sums)
+        return LbgStats(shares.sum(axis=0), sums, 0.0)
+
+    def objective(self, ready: Ready, stats: LbgStats) -> float:
+        """Log-likelihood of the keywords plus the penalties."""
+        params, words = ready.params, self.words
+        value = stats.log_likelihood
+        if self.weight_smoothing > 0:
+            value += self.weight_smoothing * float(np.log(params.weights).sum())
+        if self.smoothing > 0:
+            chances = words.shares * np.log(params.probs) + (1.0 - words.shares) * np.log1p(-params.probs)
+            value += self.smoothing * float(chances.sum())
+        if self.value_smoothing > 0:
+            away = words.spreads + (params.means - words.centers) ** 2
+            value -= 0.5 * self.value_smoothing * float((np.log(params.variances) + away / params.variances).sum())
+        return value
+
+    def m_step(self, params: LbgParams | None, stats: LbgStats, again: Again | None) -> LbgParams:
+        """Closed forms; words that a topic has hardly seen as keywords keep to their own Gaussian."""
+        words, mass = self.words, stats.mass
+        weights = mass + self.weight_smoothing
+        weights = np.maximum(weights / weights.sum(), 1e-300)
+        seen, away, square = (stats.sums[:, i].T for i in range(3))  # (K, D) each
+        with np.errstate(divide="ignore", invalid="ignore"):
+            probs = (seen + self.smoothing * words.shares) / (mass + self.smoothing)[:, None]
+            total = seen + self.value_smoothing
+            shift = away / total
+            spread = (square + self.value_smoothing * words.spreads) / total - shift**2
+        known = total > 0
+        means = words.centers + np.where(known, shift, 0.0)
+        variances = np.maximum(np.where(known, spread, words.spreads), words.floors)
+        probs = np.clip(np.where(np.isfinite(probs), probs, words.shares), EDGE, 1 - EDGE)
+        temperature, warming = (1.0, 1.0) if params is None else (params.temperature, params.warming)
+        # One layout, so that sums over them do not depend on where they come from.
+        probs, means, variances = (np.ascontiguousarray(part) for part in (probs, means, variances))
+        return LbgParams(weights, probs, means, variances, min(1.0, temperature * warming), warming)
+
+    def arrange(self, params: LbgParams) -> LbgParams:
+        """Topics by decreasing weight."""
+        order = np.argsort(-params.weights, kind="stable")
+        return LbgParams(params.weights[order], params.probs[order], params.means[order], params.variances[order])
+
+    # Answers.
+
+    def memberships(self, block: ValueBlock, ready: Ready) -> Float:
+        """Topic probabilities (n, K)."""
+        from .kernels import share_rows
+
+        shares = self.scores(block, ready)
+        share_rows(shares, 1.0, np.ones(block.n_rows), np.empty(block.n_rows))
+        return shares
+
+    def represent(self, block: ValueBlock, ready: Ready) -> Float:
+        """Rows as users see them: their memberships."""
+        return self.memberships(block, ready)
+
+    def log_prob(self, block: ValueBlock, ready: Ready) -> Float:
+        """log Pr(row) (n,), with the keywords that the row has."""
+        from .kernels import cross_rows, share_rows
+
+        lengths = self.lengths(block)
+        scores, logs, cross = self.scores(block, ready, lengths), np.empty(block.n_rows), np.empty(block.n_rows)
+        share_rows(scores, 1.0, np.ones(block.n_rows), logs)
+        means, variances = self.words.cross_means, self.words.cross_variances
+        sizes, halves = -0.5 * (LOG_TWO_PI + np.log(variances)), 0.5 / variances
+        at_zero = sizes - means**2 * halves
+        cross_rows(block.indptr, lengths, block.indices, block.values, at_zero, means, halves, sizes, cross)
+        return logs + cross + at_zero.sum()
+
+    def draw(self, params: LbgParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rows (n, D), not below 0, and their topics (n,)."""
+        topics = rng.choice(self.n_components, size=n, p=params.weights / params.weights.sum())
+        keyword = rng.random((n, params.probs.shape[1])) < params.probs[topics]
+        noise = rng.standard_normal(keyword.shape)
+        means = np.where(keyword, params.means[topics], self.words.cross_means)
+        variances = np.where(keyword, params.variances[topics], self.words.cross_variances)
+        return np.maximum(means + np.sqrt(variances) * noise, 0.0), topics
+
+    def n_free(self, params: LbgParams) -> int:
+        """Free parameters: weights, and three numbers for every topic and word."""
+        return self.n_components - 1 + 3 * params.probs.size
+
+
+def round_half_up(value: float) -> int:
+    """The nearest whole number."""
+    return int(np.floor(value + 0.5))

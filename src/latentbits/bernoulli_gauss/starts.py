@@ -1,0 +1,133 @@
+"""Where topics begin: k-means on rows of unit length, or random shares that warm up slowly."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.block import Float
+from ..data.rng import content_uniforms
+from ..data.values import ValueBlock
+from ..engine.latent import SPREAD, distinct
+from .model import LbgModel, LbgParams, LbgStats
+
+# Distinct rows that k-means sees at most.
+KMEANS_ROWS = 20_000
+# Temperatures at which random starts begin; they reach 1 in so many passes.
+COLD = (0.05, 0.1, 0.2)
+WARMING_PASSES = 25
+
+
+class ValueSample(NamedTuple):
+    """Distinct rows with the smallest keys, their total weights, and their entries."""
+
+    keys: Any
+    weights: Float
+    rows: list[Any]  # (columns, values) of every row
+    size: int
+
+    def merge(self, other: ValueSample) -> ValueSample:
+        """The smallest keys of both; equal rows of both add their weights."""
+        keys, weights, first = distinct(
+            np.concatenate((self.keys, other.keys)), np.concatenate((self.weights, other.weights))
+        )
+        rows = self.rows + other.rows
+        n = self.size
+        return ValueSample(keys[:n], weights[:n], [rows[i] for i in first[:n]], n)
+
+    def unit_rows(self, n_columns: int) -> Any:
+        """The rows, scaled to unit length, as a SciPy table."""
+        indptr = np.concatenate(([0], np.cumsum([len(columns) for columns, _ in self.rows]))).astype(np.int32)
+        columns = np.concatenate([columns for columns, _ in self.rows] or [np.empty(0, np.int32)])
+        values = np.concatenate([values for _, values in self.rows] or [np.empty(0)])
+        return unit(sp.csr_array((values, columns, indptr), shape=(len(self.rows), n_columns)))
+
+
+def unit(table: Any) -> Any:
+    """Rows of unit length; empty ones stay empty."""
+    lengths = np.sqrt(np.asarray(table.multiply(table).sum(axis=1)).ravel())
+    scaled = table.copy()
+    scaled.data = scaled.data / np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(table.indptr))
+    return scaled
+
+
+class _Take:
+    """The sample of one block; empty rows and those of weight zero do not count."""
+
+    def __call__(self, block: ValueBlock, rows: Any) -> tuple[ValueSample, None]:
+        weights = block.row_weights()
+        counted = np.flatnonzero((weights > 0) & (block.row_counts() > 0))
+        keys, total, first = distinct((block.keys() * SPREAD)[counted], weights[counted])
+        taken = counted[first[:KMEANS_ROWS]]
+        parts = [slice(block.indptr[i], block.indptr[i + 1]) for i in taken]
+        listed = [(block.indices[part], block.values[part]) for part in parts]
+        return ValueSample(keys[:KMEANS_ROWS], total[:KMEANS_ROWS], listed, KMEANS_ROWS), None
+
+
+class _Nearest:
+    """Sums of a block whose rows belong to the nearest of the centres."""
+
+    def __init__(self, model: LbgModel, centers: Float) -> None:
+        self.model, self.centers = model, centers
+
+    def __call__(self, block: ValueBlock, rows: Any) -> tuple[LbgStats, None]:
+        near = unit(block.csr()) @ self.centers.T - 0.5 * (self.centers**2).sum(axis=1)
+        shares = np.zeros(near.shape)
+        shares[np.arange(len(near)), near.argmax(axis=1)] = block.row_weights()
+        return self.model.summed(block, shares), None
+
+
+class _Random:
+    """Sums of a block whose rows have shares drawn uniformly from the simplex, by what they hold."""
+
+    def __init__(self, model: LbgModel, seed: int, restart: int) -> None:
+        self.model, self.seed, self.restart = model, seed, restart
+
+    def __call__(self, block: ValueBlock, rows: Any) -> tuple[LbgStats, None]:
+        uniforms = content_uniforms(block.keys(), self.model.n_components, self.seed, "start", self.restart)
+        shares = -np.log1p(-uniforms)
+        shares *= (block.row_weights() / shares.sum(axis=1))[:, None]
+        return self.model.summed(block, shares), None
+
+
+class _Given:
+    """Sums of a block whose rows have the shares that the user gave."""
+
+    def __init__(self, model: LbgModel, shares: Float) -> None:
+        self.model, self.shares = model, shares
+
+    def __call__(self, block: ValueBlock, rows: Any) -> tuple[LbgStats, None]:
+        mine = self.shares[block.start : block.start + block.n_rows] * block.row_weights()[:, None]
+        return self.model.summed(block, mine), None
+
+
+def _from_sums(model: LbgModel, sweep: Any, question: Any) -> LbgParams:
+    """Parameters after an M-step on the sums of a pass."""
+    stats = sweep.map(question, [None] * sweep.n_blocks, keep_rows=False)[0]
+    return model.m_step(None, stats, None)
+
+
+def kmeans_start(model: LbgModel, sweep: Any, seed: int, restart: int) -> LbgParams:
+    """k-means on rows of unit length."""
+    from sklearn.cluster import KMeans
+
+    sample: ValueSample = sweep.map(_Take(), [None] * sweep.n_blocks, keep_rows=False)[0]
+    table = sample.unit_rows(len(model.words.centers))
+    if table.shape[0] < model.n_components:
+        return random_start(model, sweep, seed, restart, COLD[0])
+    means = KMeans(model.n_components, n_init=3, random_state=(seed + restart) % 2**32)
+    centers = means.fit(table, sample_weight=sample.weights).cluster_centers_
+    return _from_sums(model, sweep, _Nearest(model, centers))
+
+
+def random_start(model: LbgModel, sweep: Any, seed: int, restart: int, cold: float = 1.0) -> LbgParams:
+    """Random shares; with ``cold`` below 1 the fit begins at that temperature and warms up."""
+    params = _from_sums(model, sweep, _Random(model, seed, restart))
+    return params._replace(temperature=cold, warming=cold ** (-1.0 / WARMING_PASSES))
+
+
+def given_start(model: LbgModel, sweep: Any, shares: Float) -> LbgParams:
+    """Shares (n, K) of the rows."""
+    return _from_sums(model, sweep, _Given(model, shares))
