@@ -17,7 +17,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "AspectBernoulli": "latentbits.aspect",
     "BayesianBernoulliMixture": "latentbits.mixture",
+    "BernoulliGaussClassifier": "latentbits.bernoulli_gauss",
     "BernoulliGaussMixture": "latentbits.bernoulli_gauss",
+    "BernoulliGaussSelector": "latentbits.bernoulli_gauss",
     "BernoulliMixture": "latentbits.mixture",
     "BinaryGTM": "latentbits.gtm",
     "DPBernoulliMixture": "latentbits.mixture",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .classifier import BernoulliGaussClassifier
 from .estimator import BernoulliGaussMixture
+from .selector import BernoulliGaussSelector
 
-__all__ = ["BernoulliGaussMixture"]
+__all__ = ["BernoulliGaussClassifier", "BernoulliGaussMixture", "BernoulliGaussSelector"]

@@ -363,15 +363,19 @@ class _Keywords:
         return np.stack(parts), None
 
 
+def variance_floors(sums: ValueTotals, share: float) -> Float:
+    """Least variances (D,): a share of the column's own; columns that never vary borrow the mean of the others."""
+    variances = sums.variances
+    varying = variances > 1e-300
+    usual = float(variances[varying].mean()) if varying.any() else 1.0
+    return np.maximum(share * np.where(varying, variances, usual), LEAST_VARIANCE)
+
+
 def _words(
     sums: ValueTotals, sweep: Any, model: LbgModel, centers: Float, floor: float, floors: Float | None = None
 ) -> Words:
     """What is known of every word before the topics."""
-    variances = sums.variances
-    if floors is None:
-        varying = variances > 0
-        usual = float(variances[varying].mean()) if varying.any() else 1.0
-        floors = np.maximum(floor * np.where(varying, variances, usual), LEAST_VARIANCE)
+    floors = variance_floors(sums, floor) if floors is None else floors
     count, away, square = sweep.map(_Keywords(model, centers), [None] * sweep.n_blocks, keep_rows=False)[0]
     total = max(float(count.sum()), 1e-300)
     # The Gaussian of all keywords, and of every word as a keyword, drawn one keyword toward it.

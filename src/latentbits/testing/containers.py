@@ -144,7 +144,7 @@ def _triples(table: np.ndarray, folder: Path) -> Any:
     path = folder / "table.triples"
     # Every row and column is named once in order, so that both keep their places.
     places = [(i, j) for i, j in np.ndindex(*table.shape) if i == 0 or j == 0 or table[i, j] != 0]
-    lines = [f"r{i},c{j},{'' if table[i, j] != table[i, j] else repr(_plain(table[i, j]))}" for i, j in places]
+    lines = [f"r{i},c{j},{'' if table[i, j] != table[i, j] else repr(_plain(float(table[i, j])))}" for i, j in places]
     path.write_text("row,column,value\n" + "\n".join(lines) + "\n")
     return path
 

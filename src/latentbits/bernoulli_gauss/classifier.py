@@ -1,0 +1,312 @@
+"""``BernoulliGaussClassifier``: one latent Bernoulli-Gauss mixture per class."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from ..base.common import seed_of
+from ..base.passes import table_sums
+from ..data.checks import check_weights
+from ..data.source import open_source
+from ..data.values import REALS
+from ..engine.sweep import sweep_of
+from ..errors import InputError, LatentBitsWarning, TableWarning
+from .estimator import BernoulliGaussMixture, variance_floors
+
+
+class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
+    """Classify rows by one Bernoulli-Gauss mixture per class.
+
+    Every nonzero entry is a keyword by default, so a class is a mixture of zero-inflated Gaussian naive Bayes models.  The
+    least variances are those of the whole table, shared by all classes, so that their densities compare.
+
+    Parameters
+    ----------
+    n_components : int or dict
+        Topics per class, or of every class by its name.
+    n_keywords : int, float or "all"
+        As in :class:`BernoulliGaussMixture`; "all" are all entries of a row.
+    priors : {"uniform", "empirical"} or array
+        Class priors; uniform is the paper.
+    smoothing, value_smoothing, variance_floor, max_iter, tol, n_init, init, random_state, n_jobs
+        As in :class:`BernoulliGaussMixture`.
+
+    Attributes
+    ----------
+    classes_ : array
+    estimators_ : list of BernoulliGaussMixture
+    class_log_prior_ : (n_classes,) array
+    threshold_ : float
+        Log odds above which the second of two classes is predicted; 0 unless :meth:`tune_threshold` was called.
+
+    Notes
+    -----
+    ``predict_proba`` is overconfident, as cells are taken as independent; wrap it in ``CalibratedClassifierCV`` where
+    probabilities matter.
+
+    References
+    ----------
+    A. Shashua, G. Pragier, *The Latent Bernoulli-Gauss Model for Data Analysis*, section on classification.
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliGaussClassifier
+    >>> X = [[3, 2, 0], [2, 3, 0], [4, 1, 0], [0, 0, 4], [0, 1, 3], [0, 0, 2]]
+    >>> BernoulliGaussClassifier(1).fit(X, list("aaabbb")).predict([[1, 1, 0], [0, 0, 1]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 5,
+        *,
+        n_keywords: Any = "all",
+        priors: Any = "uniform",
+        smoothing: float = 1.0,
+        value_smoothing: float = 1.0,
+        variance_floor: float = 0.01,
+        max_iter: int = 500,
+        tol: float = 1e-7,
+        n_init: int = 1,
+        init: Any = "portfolio",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.n_keywords = n_keywords
+        self.priors = priors
+        self.smoothing = smoothing
+        self.value_smoothing = value_smoothing
+        self.variance_floor = variance_floor
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.init = init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = False
+        tags.input_tags.positive_only = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Fit one mixture per class.
+
+        Parameters
+        ----------
+        X : table of numbers, 0 or more
+        y : (n_rows,) array-like
+        sample_weight : (n_rows,) array-like, optional
+
+        Returns
+        -------
+        self
+        """
+        name = type(self).__name__
+        if y is None:
+            raise InputError(f"{name}: requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f":
+            assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        whole = BernoulliGaussMixture(1, variance_floor=self.variance_floor)
+        source = whole._open(X, reset=True)
+        if len(y) != source.shape[0]:
+            raise InputError(
+                f"{name}: y has {len(y)} classes for {source.shape[0]} rows; inconsistent numbers of samples."
+            )
+        weights = check_weights(sample_weight, len(y), name)
+        self.n_features_in_ = whole.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(whole, "feature_names_in_"):
+            self.feature_names_in_ = whole.feature_names_in_
+        counted = np.ones(len(y), bool) if weights is None else weights > 0
+        self.classes_ = np.unique(y[counted])
+        if len(self.classes_) < 2:
+            raise InputError(f"{name}: the classifier needs 2 classes or more; y has 1 class, {self.classes_[0]!r}.")
+        codes = np.where(counted, np.searchsorted(self.classes_, np.where(counted, y, self.classes_[0])), -1)
+        mass = np.bincount(codes[counted], weights=None if weights is None else weights[counted])
+        self.class_log_prior_ = self._log_priors(mass)
+        floors = self._floors(X, weights)
+        rows = _Rows(source)
+        seed = seed_of(self.random_state)
+        self.estimators_ = []
+        for c, label in enumerate(self.classes_):
+            mine = np.flatnonzero(codes == c)
+            own = None if weights is None else weights[mine]
+            self.estimators_.append(self._one_class(label, rows.take(mine), own, floors, seed + c))
+        self.threshold_, self.n_iter_ = 0.0, max(estimator.n_iter_ for estimator in self.estimators_)
+        return self
+
+    def _log_priors(self, mass: Any) -> Any:
+        """Logarithms of the class priors."""
+        if isinstance(self.priors, str) and self.priors in ("uniform", "empirical"):
+            chances = np.full(len(mass), 1.0 / len(mass)) if self.priors == "uniform" else mass / mass.sum()
+            return np.log(np.maximum(chances, 1e-300))
+        try:
+            chances = np.asarray(self.priors, dtype=np.float64)
+        except (TypeError, ValueError):
+            chances = np.empty(0)
+        if chances.shape != (len(mass),) or not (chances > 0).all() or not np.isclose(chances.sum(), 1.0):
+            raise InputError(
+                f"{type(self).__name__}: priors must be 'uniform', 'empirical' or {len(mass)} positive numbers that sum to "
+                f"1; got {self.priors!r:.60}."
+            )
+        return np.log(chances)
+
+    def _floors(self, X: Any, weights: Any) -> Any:
+        """Least variances, told by the whole table."""
+        source = open_source(X, owner=type(self).__name__, binarize=REALS, sample_weight=weights)
+        return variance_floors(table_sums(sweep_of(source))[0], float(self.variance_floor))
+
+    def _one_class(self, label: Any, rows: Any, weights: Any, floors: Any, seed: int) -> BernoulliGaussMixture:
+        """The mixture of one class."""
+        wanted = self.n_components.get(label, 1) if isinstance(self.n_components, dict) else self.n_components
+        n_rows = rows.shape[0]
+        if isinstance(wanted, (int, np.integer)) and wanted > n_rows:
+            warnings.warn(
+                f"{type(self).__name__}: class {label!r} has {n_rows} row{'s' * (n_rows > 1)} for {wanted} components; it "
+                f"gets {n_rows}.",
+                TableWarning,
+                stacklevel=3,
+            )
+            wanted = n_rows
+        everything = isinstance(self.n_keywords, str) and self.n_keywords == "all"
+        mixture = BernoulliGaussMixture(
+            wanted,
+            n_keywords=1.0 if everything else self.n_keywords,
+            ties="first",
+            smoothing=self.smoothing,
+            value_smoothing=self.value_smoothing,
+            variance_floor=self.variance_floor,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_init=self.n_init,
+            init=self.init,
+            random_state=seed,
+            n_jobs=self.n_jobs,
+        )
+        mixture._floors = floors
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LatentBitsWarning)  # empty rows and small classes are what they are
+            return mixture.fit(rows, sample_weight=weights)
+
+    def joint_log_scores(self, X: Any) -> Any:
+        """log prior + log Pr(row | class) (n_rows, n_classes)."""
+        check_is_fitted(self, "estimators_")
+        probe = self.estimators_[0]
+        source = open_source(X, owner=type(self).__name__, binarize=REALS, block_rows=probe.block_rows, work=probe.work)
+        _check_same(self, X, source)
+        rows = _Rows(source).table
+        scores = [estimator.score_samples(rows) for estimator in self.estimators_]
+        return np.stack(scores, axis=1) + self.class_log_prior_
+
+    def decision_function(self, X: Any) -> Any:
+        """Log odds of the second class (n_rows,), or joint log scores (n_rows, n_classes) of more than two.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        array
+        """
+        scores = self.joint_log_scores(X)
+        return scores[:, 1] - scores[:, 0] - self.threshold_ if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Any:
+        """The class of every row.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows,) array
+        """
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of the class probabilities; overconfident."""
+        scores = self.joint_log_scores(X)
+        if len(self.classes_) == 2:
+            scores[:, 1] -= self.threshold_
+        return scores - logsumexp(scores, axis=1, keepdims=True)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities; overconfident.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows, n_classes) array
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def tune_threshold(self, X: Any, y: Any, false_positives: float = 0.01) -> Any:
+        """Choose the log odds above which the second class is predicted, so that few rows of the first are.
+
+        Parameters
+        ----------
+        X, y
+            Rows that were not fitted.
+        false_positives : float
+            Most rows of the first class that may be called the second, as a share of all rows.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "estimators_")
+        if len(self.classes_) != 2:
+            raise InputError(f"{type(self).__name__}: a threshold is for two classes; there are {len(self.classes_)}.")
+        self.threshold_ = 0.0
+        odds, first = self.decision_function(X), np.asarray(y) == self.classes_[0]
+        allowed = int(np.floor(false_positives * len(odds)))
+        worst = -np.sort(-odds[first])
+        self.threshold_ = float(worst[allowed]) if allowed < len(worst) else float(worst[-1] - 1.0)
+        return self
+
+
+class _Rows:
+    """All rows of a source as one SciPy table, for picking those of a class."""
+
+    def __init__(self, source: Any) -> None:
+        import scipy.sparse as sp
+
+        parts = [source.block(b).csr() for b in range(source.n_blocks)]
+        self.table = sp.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
+        self.table.sort_indices()
+
+    def take(self, rows: Any) -> Any:
+        """Some rows."""
+        return self.table[rows]
+
+
+def _check_same(estimator: Any, X: Any, source: Any) -> None:
+    """Refuse tables with other columns."""
+    probe = BernoulliGaussMixture()
+    probe.n_features_in_ = estimator.n_features_in_
+    if hasattr(estimator, "feature_names_in_"):
+        probe.feature_names_in_ = estimator.feature_names_in_
+    try:
+        probe._check_columns(X, source, reset=False)
+    except InputError as error:
+        raise InputError(str(error).replace("BernoulliGaussMixture", type(estimator).__name__)) from None

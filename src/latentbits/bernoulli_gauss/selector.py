@@ -1,0 +1,155 @@
+"""``BernoulliGaussSelector``: features that are keywords of some topic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import InputError
+from .estimator import BernoulliGaussMixture
+
+
+class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+    """Keep the features that are keywords of some topic often enough.
+
+    Put it before a classifier or a clustering, and scale rows to unit length again after it.
+
+    Parameters
+    ----------
+    estimator : BernoulliGaussMixture, optional
+        How topics are found; by default one with two topics and 20 keywords per row.
+    threshold : float
+        A feature is kept if its (unsmoothed) keyword probability reaches this in some topic.
+    max_features : int, optional
+        Instead: as many features with the highest such probability.
+    quantile : float, optional
+        Instead: this share of the features, by the same order.
+    min_topic_rows : float
+        Topics with fewer rows have no say: in a topic of one row all its keywords have probability 1.
+    min_rows : int
+        Features that are keywords in fewer rows are left out.
+    prefit : bool
+        Whether ``estimator`` is fitted already.
+
+    Attributes
+    ----------
+    estimator_ : BernoulliGaussMixture
+        Fitted.
+    scores_ : (n_features,) array
+        Highest keyword probability over topics.
+
+    References
+    ----------
+    A. Shashua, G. Pragier, *The Latent Bernoulli-Gauss Model for Data Analysis*, section on filtering.
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliGaussMixture, BernoulliGaussSelector
+    >>> X = [[3, 2, 0, 0.1], [2, 3, 0, 0], [0, 0, 4, 0], [0.1, 0, 3, 0]] * 5
+    >>> topics = BernoulliGaussMixture(2, n_keywords=2, random_state=0)
+    >>> BernoulliGaussSelector(topics, threshold=0.5, min_topic_rows=5).fit(X).get_support().tolist()
+    [True, True, True, False]
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        threshold: float = 0.02,
+        max_features: int | None = None,
+        quantile: float | None = None,
+        min_topic_rows: float = 10.0,
+        min_rows: int = 2,
+        prefit: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.threshold = threshold
+        self.max_features = max_features
+        self.quantile = quantile
+        self.min_topic_rows = min_topic_rows
+        self.min_rows = min_rows
+        self.prefit = prefit
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = False
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _check_options(self) -> None:
+        """Refuse options that make no sense."""
+        name = type(self).__name__
+        for option, low, high in (("threshold", 0.0, 1.0), ("quantile", 0.0, 1.0)):
+            value = getattr(self, option)
+            if value is None and option == "quantile":
+                continue
+            good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+            if not good or not low <= value <= high:
+                raise InputError(f"{name}: {option} must be a number from 0 to 1; got {value!r:.60}.")
+        most = self.max_features
+        if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
+            raise InputError(f"{name}: max_features must be a whole number, 1 or more, or None; got {most!r:.60}.")
+        if most is not None and self.quantile is not None:
+            raise InputError(f"{name}: max_features and quantile exclude each other; give one of them.")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find topics and their keywords.
+
+        Parameters
+        ----------
+        X : table of numbers, 0 or more
+        y : ignored
+        sample_weight : (n_rows,) array-like, optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        if self.prefit:
+            if self.estimator is None:
+                raise InputError(f"{type(self).__name__}: prefit=True needs an estimator that is fitted.")
+            check_is_fitted(self.estimator)
+            self.estimator_ = self.estimator
+        else:
+            topics = (
+                BernoulliGaussMixture(2, n_keywords=20, random_state=0) if self.estimator is None else self.estimator
+            )
+            self.estimator_ = clone(topics).fit(X, sample_weight=sample_weight)
+        found = self.estimator_
+        self.n_features_in_ = found.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(found, "feature_names_in_"):
+            self.feature_names_in_ = found.feature_names_in_
+        counts = found.keyword_prob_raw_ * found.expected_rows_[:, None]
+        large = found.expected_rows_ >= self.min_topic_rows
+        if not large.any():
+            large = found.expected_rows_ >= found.expected_rows_.max()
+        self.scores_ = np.where(counts.sum(axis=0) >= self.min_rows, found.keyword_prob_raw_[large].max(axis=0), 0.0)
+        self._support = self._kept()
+        if not self._support.any():
+            raise InputError(
+                f"{type(self).__name__}: no feature is kept: the highest keyword probability is {self.scores_.max():.3g}, "
+                f"below threshold={self.threshold:g}. Lower the threshold."
+            )
+        return self
+
+    def _kept(self) -> Any:
+        """Which features are kept."""
+        most = self.max_features
+        if self.quantile is not None:
+            most = max(1, int(np.ceil(self.quantile * len(self.scores_))))
+        if most is None:
+            return (self.scores_ >= self.threshold) & (self.scores_ > 0)
+        support = np.zeros(len(self.scores_), np.bool_)
+        support[np.argsort(-self.scores_, kind="stable")[:most]] = True
+        return support & (self.scores_ > 0)
+
+    def _get_support_mask(self) -> Any:
+        check_is_fitted(self, "scores_")
+        return self._support

@@ -1,0 +1,127 @@
+"""Classifier and selector on the latent Bernoulli-Gauss model."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from latentbits import BernoulliGaussClassifier, BernoulliGaussMixture, BernoulliGaussSelector
+from latentbits.errors import InputError, LatentBitsWarning, TableWarning
+
+from .test_bernoulli_gauss import topics
+
+
+def test_classes_are_compared_by_their_densities():
+    X, y = topics(300, 24, 3)
+    names = np.array(["c", "a", "b"])[y]
+    model = BernoulliGaussClassifier(2, priors=[0.5, 0.25, 0.25], random_state=0).fit(X, names)
+    assert model.score(X, names) > 0.9 and list(model.classes_) == ["a", "b", "c"]
+    scores = np.stack([e.score_samples(X) for e in model.estimators_], axis=1) + np.log([0.5, 0.25, 0.25])
+    np.testing.assert_allclose(model.joint_log_scores(X), scores)
+    np.testing.assert_allclose(model.decision_function(X), scores)
+    chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(model.predict_proba(X), chances / chances.sum(axis=1, keepdims=True), atol=1e-12)
+    # Floors are shared, told by all rows.
+    floors = [e._model.words.floors for e in model.estimators_]
+    np.testing.assert_array_equal(floors[0], floors[1])
+    variances = X.var(axis=0)
+    np.testing.assert_allclose(floors[0], 0.01 * variances, rtol=1e-9)
+    sparse = BernoulliGaussClassifier(2, priors=[0.5, 0.25, 0.25], random_state=0).fit(sp.csc_array(X), names)
+    np.testing.assert_allclose(sparse.joint_log_scores(sp.csr_array(X)), scores, rtol=1e-9)
+
+
+def test_weights_and_priors_of_classes():
+    X, y = topics(120, 12, 2)
+    weights = np.random.default_rng(0).integers(0, 3, 120)
+    weighted = BernoulliGaussClassifier(1, priors="empirical", random_state=0).fit(X, y, weights)
+    repeated = BernoulliGaussClassifier(1, priors="empirical", random_state=0).fit(
+        np.repeat(X, weights, axis=0), np.repeat(y, weights)
+    )
+    np.testing.assert_allclose(weighted.joint_log_scores(X), repeated.joint_log_scores(X), rtol=1e-8)
+    by_class = BernoulliGaussClassifier({0: 2, 1: 3}, random_state=0).fit(X, y)
+    assert [e.n_components for e in by_class.estimators_] == [2, 3]
+
+
+def test_thresholds():
+    X, y = topics(400, 20, 2, seed=3)
+    noise = np.random.default_rng(0).random(X.shape) < 0.3
+    X = np.where(noise, np.random.default_rng(1).gamma(2.0, 1.0, X.shape), X)
+    model = BernoulliGaussClassifier(1, random_state=0).fit(X[:200], y[:200])
+    for share in (0.0, 0.02, 0.1):
+        model.tune_threshold(X[200:], y[200:], share)
+        wrong = ((model.predict(X[200:]) == 1) & (y[200:] == 0)).mean()
+        assert wrong <= share
+        assert wrong > share - 2 / 200 or model.threshold_ == 0.0
+    np.testing.assert_array_equal(model.predict_proba(X)[:, 1] > 0.5, model.decision_function(X) > 0)
+    with pytest.raises(InputError, match="for two classes"):
+        BernoulliGaussClassifier(1, random_state=0).fit(X, np.arange(400) % 3).tune_threshold(X, y)
+
+
+def test_messages_of_the_classifier():
+    X, y = topics(40, 8, 2)
+    for options, words in (
+        ({"priors": "flat"}, "priors must be"),
+        ({"priors": [0.5, 0.6]}, "sum to 1"),
+        ({"n_components": 0}, "1 or more"),
+    ):
+        with pytest.raises(InputError, match=words):
+            BernoulliGaussClassifier(**options).fit(X, y)
+    with pytest.raises(InputError, match="2 classes or more"):
+        BernoulliGaussClassifier().fit(X, np.zeros(40))
+    with pytest.raises(InputError, match="inconsistent"):
+        BernoulliGaussClassifier().fit(X, y[:7])
+    with pytest.warns(TableWarning, match="has 2 rows for 5 components"):
+        BernoulliGaussClassifier(5, random_state=0).fit(X, [1, 1, *[0] * 38])
+    with pytest.raises(InputError, match="BernoulliGaussClassifier is expecting 8"):
+        BernoulliGaussClassifier(1, random_state=0).fit(X, y).predict(X[:, :5])
+
+
+def test_selected_features_are_the_keywords_of_topics():
+    X, y = topics(300, 30, 3)
+    X = np.hstack((X, 0.001 * (np.random.default_rng(0).random((300, 10)) < 0.5)))  # never among the largest
+    topics_of = BernoulliGaussMixture(3, n_keywords=4, random_state=0)
+    selector = BernoulliGaussSelector(topics_of, threshold=0.05).fit(X)
+    assert selector.get_support()[:30].mean() > 0.9 and not selector.get_support()[30:].any()
+    raw = selector.estimator_.keyword_prob_raw_
+    np.testing.assert_allclose(selector.scores_[:30], raw.max(axis=0)[:30])
+    np.testing.assert_array_equal(selector.transform(X), X[:, selector.get_support()])
+    assert BernoulliGaussSelector(topics_of, max_features=7).fit(X).get_support().sum() == 7
+    assert BernoulliGaussSelector(topics_of, quantile=0.25).fit(X).get_support().sum() == 10
+    again = BernoulliGaussSelector(selector.estimator_, threshold=0.05, prefit=True).fit(X)
+    np.testing.assert_array_equal(again.get_support(), selector.get_support())
+    pipeline = make_pipeline(BernoulliGaussSelector(topics_of), Normalizer(), LogisticRegression())
+    assert pipeline.fit(sp.csr_array(X), y).score(sp.csr_array(X), y) > 0.9
+
+
+def test_small_topics_have_no_say():
+    X, _ = topics(60, 12, 2)
+    X[0] = 0.0
+    X[0, 11] = 9.0
+    shares = np.zeros((60, 2))
+    shares[1:, 0] = shares[0, 1] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        alone = BernoulliGaussMixture(2, n_keywords=2, init=shares, max_iter=1).fit(X)
+    assert alone.expected_rows_.min() < 10
+    selector = BernoulliGaussSelector(alone, prefit=True).fit(X)
+    large = alone.expected_rows_ >= 10
+    np.testing.assert_allclose(
+        selector.scores_, np.where(selector.scores_ > 0, alone.keyword_prob_raw_[large].max(axis=0), 0.0)
+    )
+
+
+def test_messages_of_the_selector():
+    X, _ = topics(60, 12, 2)
+    for options, words in (
+        ({"threshold": 2.0}, "from 0 to 1"), ({"max_features": 0}, "1 or more"), ({"quantile": -1}, "from 0 to 1"),
+        ({"quantile": 0.5, "max_features": 3}, "exclude each other"), ({"prefit": True}, "needs an estimator"),
+        ({"threshold": 1.0, "estimator": BernoulliGaussMixture(2, n_keywords=1, random_state=0)}, "no feature is kept"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=words):
+            BernoulliGaussSelector(**options).fit(X)
