@@ -23,7 +23,9 @@ ESTIMATORS = {
     "DPBernoulliMixture": "latentbits.mixture",
     "LatentTrait": "latentbits.logistic",
     "LogisticPCA": "latentbits.logistic",
+    "MixtureOfUnigrams": "latentbits.multinomial",
     "NoisyOrComponentAnalysis": "latentbits.noisy_or",
+    "PLSA": "latentbits.multinomial",
     "RestrictedBoltzmann": "latentbits.rbm",
     "VariationalBernoulliMixture": "latentbits.mixture",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from latentbits import (
+    PLSA,
     AspectBernoulli,
     BayesianBernoulliMixture,
     BernoulliGaussMixture,
@@ -11,6 +12,7 @@ from latentbits import (
     DPBernoulliMixture,
     LatentTrait,
     LogisticPCA,
+    MixtureOfUnigrams,
     NoisyOrComponentAnalysis,
     RestrictedBoltzmann,
     VariationalBernoulliMixture,
@@ -148,5 +150,9 @@ FAMILIES = [
         1e-8,
         values=True,
     ),
+    Family(
+        "MixtureOfUnigrams", options(n_components=3, max_iter=60, random_state=0)(MixtureOfUnigrams), 1e-8, values=True
+    ),
+    Family("PLSA", options(n_components=3, n_init=2, max_iter=40, random_state=0)(PLSA), 1e-8, values=True),
     Family("RestrictedBoltzmann", epochs(), seeded_at_rows=True),
 ]

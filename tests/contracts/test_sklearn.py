@@ -13,6 +13,7 @@ from sklearn.preprocessing import Binarizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from latentbits import (
+    PLSA,
     AspectBernoulli,
     BayesianBernoulliMixture,
     BernoulliGaussClassifier,
@@ -23,6 +24,7 @@ from latentbits import (
     DPBernoulliMixture,
     LatentTrait,
     LogisticPCA,
+    MixtureOfUnigrams,
     NoisyOrComponentAnalysis,
     RestrictedBoltzmann,
     VariationalBernoulliMixture,
@@ -53,6 +55,8 @@ pytestmark = pytest.mark.filterwarnings(
         LatentTrait(binarize=0.0, n_init=1, max_iter=100, random_state=0),
         BernoulliGaussMixture(n_keywords=2, random_state=0),
         BernoulliGaussClassifier(1, random_state=0),
+        MixtureOfUnigrams(random_state=0),
+        PLSA(n_init=1, temperature=0.9, random_state=0),
         BernoulliGaussSelector(threshold=0.0, min_topic_rows=1, min_rows=1),
         RestrictedBoltzmann(3, binarize=0.5, n_epochs=5, n_sweeps=20, random_state=0),
         LogisticPCA(binarize=0.0, ridge=0.1, n_init=2, max_iter=200, random_state=0),

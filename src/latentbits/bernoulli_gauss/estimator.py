@@ -13,9 +13,9 @@ from ..base.common import digest_of
 from ..data.block import Float
 from ..data.summary import ValueTotals
 from ..data.values import REALS, ValueBlock
+from ..engine.topics import given_shares, given_start, n_starts, started
 from ..errors import InputError, TableWarning
 from .model import LbgModel, LbgParams, Words, round_half_up
-from .starts import COLD, given_start, kmeans_start, random_start
 
 # No variance is below this.
 LEAST_VARIANCE = 1e-12
@@ -224,38 +224,15 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         )
 
     def _n_starts(self) -> int:
-        if not isinstance(self.init, str):
-            return 1
-        return int(self.n_init) * {"portfolio": 1 + len(COLD), "anneal": len(COLD)}.get(self.init, 1)
+        return n_starts(self.init, int(self.n_init)) if isinstance(self.init, str) else 1
 
     def _start(self, model: LbgModel, sweep: Any, seed: int, restart: int) -> LbgParams:
-        if not isinstance(self.init, str):
-            return given_start(model, sweep, self._given_shares(sweep))
-        if self.init == "random":
-            return random_start(model, sweep, seed, restart)
-        kind = restart % (1 + len(COLD)) if self.init == "portfolio" else restart % len(COLD) + 1
-        if self.init == "k-means" or kind == 0:
-            return kmeans_start(model, sweep, seed, restart)
-        return random_start(model, sweep, seed, restart, COLD[kind - 1])
-
-    def _given_shares(self, sweep: Any) -> Float:
-        """Shares (n, K) from shares or labels of the rows."""
-        n_rows = sum(sweep.collect(_count_rows))
-        given = np.asarray(self.init)
-        if (
-            given.shape == (n_rows,)
-            and given.dtype.kind in "iu"
-            and given.min() >= 0
-            and given.max() < self.n_components
-        ):
-            return np.eye(self.n_components)[given]
-        good = given.shape == (n_rows, self.n_components) and given.dtype.kind in "iuf"
-        if not good or not (np.isfinite(given).all() and (given >= 0).all() and (given.sum(axis=1) > 0).all()):
-            raise InputError(
-                f"{self._name}: init must be shares of shape {(n_rows, self.n_components)}, or a label from 0 to "
-                f"{self.n_components - 1} for each of the {n_rows} rows."
-            )
-        return given / given.sum(axis=1, keepdims=True)
+        n_columns = len(model.words.centers)
+        if isinstance(self.init, str):
+            params: LbgParams = started(model, sweep, self.init, n_columns, seed, restart)
+        else:
+            params = given_start(model, sweep, given_shares(self.init, sweep, model.n_components, self._name))
+        return params
 
     def _start_digest(self) -> str:
         return "" if isinstance(self.init, str) else digest_of((np.asarray(self.init, dtype=float),))
@@ -421,8 +398,3 @@ class _Mask:
         table.eliminate_zeros()
         table.sort_indices()
         return table
-
-
-def _count_rows(block: ValueBlock) -> int:
-    """Rows of a block."""
-    return block.n_rows

@@ -140,7 +140,7 @@ class LbgModel(Model):
 
     def e_step(self, block: Any, rows: None, ready: Ready) -> tuple[LbgStats, None]:
         """Shares of the topics and their sums."""
-        from .kernels import share_rows
+        from ..engine.topic_kernels import share_rows
 
         lengths = self.lengths(block)
         shares, logs = self.scores(block, ready, lengths), np.empty(block.n_rows)
@@ -200,7 +200,7 @@ class LbgModel(Model):
 
     def memberships(self, block: ValueBlock, ready: Ready) -> Float:
         """Topic probabilities (n, K)."""
-        from .kernels import share_rows
+        from ..engine.topic_kernels import share_rows
 
         shares = self.scores(block, ready)
         share_rows(shares, 1.0, np.ones(block.n_rows), np.empty(block.n_rows))
@@ -212,7 +212,8 @@ class LbgModel(Model):
 
     def log_prob(self, block: ValueBlock, ready: Ready) -> Float:
         """log Pr(row) (n,), with the keywords that the row has."""
-        from .kernels import cross_rows, share_rows
+        from ..engine.topic_kernels import share_rows
+        from .kernels import cross_rows
 
         lengths = self.lengths(block)
         scores, logs, cross = self.scores(block, ready, lengths), np.empty(block.n_rows), np.empty(block.n_rows)

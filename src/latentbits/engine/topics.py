@@ -1,4 +1,8 @@
-"""Where topics begin: k-means on rows of unit length, or random shares that warm up slowly."""
+"""Where topics of rows of numbers begin: k-means on rows of unit length, or random shares that warm up slowly.
+
+A model of topics has ``summed(block, shares)``, the sums of a block whose rows belong to the topics by given shares, and an
+``m_step`` that needs nothing else; its parameters have a ``temperature`` and its ``warming`` per pass.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,8 @@ import scipy.sparse as sp
 from ..data.block import Float
 from ..data.rng import content_uniforms
 from ..data.values import ValueBlock
-from ..engine.latent import SPREAD, distinct
-from .model import LbgModel, LbgParams, LbgStats
+from ..errors import InputError
+from .latent import SPREAD, distinct
 
 # Distinct rows that k-means sees at most.
 KMEANS_ROWS = 20_000
@@ -69,10 +73,10 @@ class _Take:
 class _Nearest:
     """Sums of a block whose rows belong to the nearest of the centres."""
 
-    def __init__(self, model: LbgModel, centers: Float) -> None:
+    def __init__(self, model: Any, centers: Float) -> None:
         self.model, self.centers = model, centers
 
-    def __call__(self, block: ValueBlock, rows: Any) -> tuple[LbgStats, None]:
+    def __call__(self, block: ValueBlock, rows: Any) -> tuple[Any, None]:
         near = unit(block.csr()) @ self.centers.T - 0.5 * (self.centers**2).sum(axis=1)
         shares = np.zeros(near.shape)
         shares[np.arange(len(near)), near.argmax(axis=1)] = block.row_weights()
@@ -82,10 +86,10 @@ class _Nearest:
 class _Random:
     """Sums of a block whose rows have shares drawn uniformly from the simplex, by what they hold."""
 
-    def __init__(self, model: LbgModel, seed: int, restart: int) -> None:
+    def __init__(self, model: Any, seed: int, restart: int) -> None:
         self.model, self.seed, self.restart = model, seed, restart
 
-    def __call__(self, block: ValueBlock, rows: Any) -> tuple[LbgStats, None]:
+    def __call__(self, block: ValueBlock, rows: Any) -> tuple[Any, None]:
         uniforms = content_uniforms(block.keys(), self.model.n_components, self.seed, "start", self.restart)
         shares = -np.log1p(-uniforms)
         shares *= (block.row_weights() / shares.sum(axis=1))[:, None]
@@ -95,26 +99,26 @@ class _Random:
 class _Given:
     """Sums of a block whose rows have the shares that the user gave."""
 
-    def __init__(self, model: LbgModel, shares: Float) -> None:
+    def __init__(self, model: Any, shares: Float) -> None:
         self.model, self.shares = model, shares
 
-    def __call__(self, block: ValueBlock, rows: Any) -> tuple[LbgStats, None]:
+    def __call__(self, block: ValueBlock, rows: Any) -> tuple[Any, None]:
         mine = self.shares[block.start : block.start + block.n_rows] * block.row_weights()[:, None]
         return self.model.summed(block, mine), None
 
 
-def _from_sums(model: LbgModel, sweep: Any, question: Any) -> LbgParams:
+def _from_sums(model: Any, sweep: Any, question: Any) -> Any:
     """Parameters after an M-step on the sums of a pass."""
     stats = sweep.map(question, [None] * sweep.n_blocks, keep_rows=False)[0]
     return model.m_step(None, stats, None)
 
 
-def kmeans_start(model: LbgModel, sweep: Any, seed: int, restart: int) -> LbgParams:
+def kmeans_start(model: Any, sweep: Any, n_columns: int, seed: int, restart: int) -> Any:
     """k-means on rows of unit length."""
     from sklearn.cluster import KMeans
 
     sample: ValueSample = sweep.map(_Take(), [None] * sweep.n_blocks, keep_rows=False)[0]
-    table = sample.unit_rows(len(model.words.centers))
+    table = sample.unit_rows(n_columns)
     if table.shape[0] < model.n_components:
         return random_start(model, sweep, seed, restart, COLD[0])
     means = KMeans(model.n_components, n_init=3, random_state=(seed + restart) % 2**32)
@@ -122,12 +126,53 @@ def kmeans_start(model: LbgModel, sweep: Any, seed: int, restart: int) -> LbgPar
     return _from_sums(model, sweep, _Nearest(model, centers))
 
 
-def random_start(model: LbgModel, sweep: Any, seed: int, restart: int, cold: float = 1.0) -> LbgParams:
+def random_start(model: Any, sweep: Any, seed: int, restart: int, cold: float = 1.0) -> Any:
     """Random shares; with ``cold`` below 1 the fit begins at that temperature and warms up."""
     params = _from_sums(model, sweep, _Random(model, seed, restart))
     return params._replace(temperature=cold, warming=cold ** (-1.0 / WARMING_PASSES))
 
 
-def given_start(model: LbgModel, sweep: Any, shares: Float) -> LbgParams:
+def given_start(model: Any, sweep: Any, shares: Float) -> Any:
     """Shares (n, K) of the rows."""
     return _from_sums(model, sweep, _Given(model, shares))
+
+
+N_PORTFOLIO = 1 + len(COLD)
+
+
+def n_starts(kind: str, n_init: int) -> int:
+    """How many starts ``n_init`` rounds of a kind of start are."""
+    return n_init * {"portfolio": N_PORTFOLIO, "anneal": len(COLD)}.get(kind, 1)
+
+
+def started(model: Any, sweep: Any, kind: str, n_columns: int, seed: int, restart: int) -> Any:
+    """Start number ``restart`` of a kind: "portfolio" (k-means, then annealed ones), "k-means", "anneal" or "random"."""
+    if kind == "random":
+        return random_start(model, sweep, seed, restart)
+    number = restart % N_PORTFOLIO if kind == "portfolio" else restart % len(COLD) + 1
+    if kind == "k-means" or number == 0:
+        return kmeans_start(model, sweep, n_columns, seed, restart)
+    return random_start(model, sweep, seed, restart, COLD[number - 1])
+
+
+def given_shares(given: Any, sweep: Any, n_components: int, owner: str) -> Float:
+    """Shares (n, K) from shares or labels of the rows."""
+    n_rows = sum(sweep.collect(_count_rows))
+    values = np.asarray(given)
+    labels = values.shape == (n_rows,) and values.dtype.kind in "iu"
+    if labels and values.min() >= 0 and values.max() < n_components:
+        ones: Float = np.eye(n_components)[values]
+        return ones
+    good = values.shape == (n_rows, n_components) and values.dtype.kind in "iuf"
+    if not good or not (np.isfinite(values).all() and (values >= 0).all() and (values.sum(axis=1) > 0).all()):
+        raise InputError(
+            f"{owner}: init must be shares of shape {(n_rows, n_components)}, or a label from 0 to {n_components - 1} for "
+            f"each of the {n_rows} rows."
+        )
+    shares: Float = values / values.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _count_rows(block: ValueBlock) -> int:
+    """Rows of a block."""
+    return block.n_rows

@@ -1,0 +1,107 @@
+"""Loops over counts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def score_counts(indptr, indices, values, base, logs, scores):
+    """Fill ``scores`` (n, K): ``base`` (K,) plus counts times ``logs`` (D, K)."""
+    n_topics = base.shape[0]
+    for i in range(scores.shape[0]):
+        for k in range(n_topics):
+            scores[i, k] = base[k]
+        for p in range(indptr[i], indptr[i + 1]):
+            j, count = indices[p], values[p]
+            for k in range(n_topics):
+                scores[i, k] += count * logs[j, k]
+
+
+@njit(cache=True, nogil=True)
+def sum_counts(indptr, indices, values, shares, sums):
+    """Add to ``sums`` (D, K) the counts of the rows times their ``shares`` (n, K)."""
+    n_topics = shares.shape[1]
+    for i in range(shares.shape[0]):
+        for p in range(indptr[i], indptr[i + 1]):
+            j, count = indices[p], values[p]
+            for k in range(n_topics):
+                sums[j, k] += count * shares[i, k]
+
+
+@njit(cache=True, nogil=True)
+def aspect_rows(indptr, indices, values, weights, words, temperature, theta, sums, logs):
+    """One EM step of the rows of PLSA: ``theta`` (n, K) is replaced, ``sums`` (D, K) get the weighted shares of the counts.
+
+    ``words`` (D, K) are P(word | topic), raised to ``temperature`` if it is not 1, as ``theta`` is here; ``logs`` (n,) get
+    the log-likelihood at the shares that came in (at temperature 1 that of the model).  ``sums`` may be empty.
+    """
+    n_rows, n_topics = theta.shape
+    part, fresh, own = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    summing = sums.shape[0] > 0
+    for i in range(n_rows):
+        total = 0.0
+        for k in range(n_topics):
+            fresh[k] = 0.0
+            own[k] = theta[i, k] if temperature == 1.0 else theta[i, k] ** temperature
+        value = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            j, count = indices[p], values[p]
+            chance = 0.0
+            for k in range(n_topics):
+                part[k] = own[k] * words[j, k]
+                chance += part[k]
+            if chance > 0.0:
+                value += count * math.log(chance)
+                factor = count / chance
+                total += count
+                for k in range(n_topics):
+                    part[k] *= factor
+                    fresh[k] += part[k]
+                if summing:
+                    for k in range(n_topics):
+                        sums[j, k] += weights[i] * part[k]
+            else:
+                value = -np.inf
+        logs[i] = value
+        if total > 0.0:
+            for k in range(n_topics):
+                theta[i, k] = fresh[k] / total
+
+
+@njit(cache=True, nogil=True)
+def fold_rows(indptr, indices, values, words, temperature, most, tol, theta, logs):
+    """Fold rows in: steps on ``theta`` (n, K) alone until no share moves by more than ``tol``; ``words`` as above."""
+    n_rows, n_topics = theta.shape
+    fresh, own, part = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    for i in range(n_rows):
+        for _ in range(most):
+            total, moved, value = 0.0, 0.0, 0.0
+            for k in range(n_topics):
+                fresh[k] = 0.0
+                own[k] = theta[i, k] if temperature == 1.0 else theta[i, k] ** temperature
+            for p in range(indptr[i], indptr[i + 1]):
+                j, count = indices[p], values[p]
+                chance = 0.0
+                for k in range(n_topics):
+                    part[k] = own[k] * words[j, k]
+                    chance += part[k]
+                if chance > 0.0:
+                    value += count * math.log(chance)
+                    factor = count / chance
+                    total += count
+                    for k in range(n_topics):
+                        fresh[k] += factor * part[k]
+                else:
+                    value = -np.inf
+            logs[i] = value
+            if total > 0.0:
+                for k in range(n_topics):
+                    share = fresh[k] / total
+                    moved = max(moved, abs(share - theta[i, k]))
+                    theta[i, k] = share
+            if moved <= tol:
+                break

@@ -1,0 +1,286 @@
+"""``PLSA``: probabilistic latent semantic analysis, every token with its own topic.
+
+Story: a token of row d has topic z with probability ``theta[d, z]`` and is then word w with probability ``probs[z, w]``.
+
+E-step  P(z | d, w) ∝ (theta_dz probs_zw)^b,   M-step  normalised sums of counts times P(z | d, w); b = 1 is EM, which never
+loses; b < 1 (tempering) keeps topics from fitting single rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..base import LatentBitsEstimator, RowUnknowns
+from ..data.block import Float
+from ..data.rng import content_uniforms, stream
+from ..data.summary import ValueTotals
+from ..data.values import REALS
+from ..engine.protocols import Again, Model
+from ..errors import InputError
+from .counts import check_counts
+
+# Fold-in ends when no share of a row moves by more.
+SETTLED = 1e-8
+MOST_STEPS = 500
+
+
+class PlsaParams(NamedTuple):
+    """P(word | topic) (K, D) and, when the fit is over, P(topic) (K,)."""
+
+    probs: Float
+    weights: Float
+
+
+class PlsaStats(NamedTuple):
+    """Sums over rows."""
+
+    counts: Float  # (D, K)
+    log_likelihood: float
+
+
+class Ready(NamedTuple):
+    """Parameters in the form that blocks need."""
+
+    words: Float  # (D, K), to the power of the temperature
+    params: PlsaParams
+
+
+@dataclass(frozen=True)
+class PlsaModel(Model):
+    """The maths; row state is theta (n, K)."""
+
+    params_type: ClassVar[Any] = PlsaParams
+    has_rows = True
+
+    n_components: int
+    temperature: float = 1.0
+    smoothing: float = 0.0
+    mean_length: float = 1.0
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """Tempered steps are no EM."""
+        return bool(self.temperature == 1.0)
+
+    def start_rows(self, block: Any, params: PlsaParams, seed: int, restart: int) -> Float:
+        """Shares drawn from the simplex, by what the row holds."""
+        shares = -np.log1p(-content_uniforms(block.keys(), self.n_components, seed, "start", restart, 1))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def ready(self, params: PlsaParams) -> Ready:
+        """Words by column."""
+        words = np.ascontiguousarray(params.probs.T)
+        return Ready(words if self.temperature == 1.0 else words**self.temperature, params)
+
+    def e_step(self, block: Any, rows: Float, ready: Ready) -> tuple[PlsaStats, Float]:
+        """Sums of the counts of the topics, and the new shares of the rows."""
+        from .kernels import aspect_rows
+
+        theta, logs, weights = rows.copy(), np.empty(block.n_rows), block.row_weights()
+        counts = np.zeros((block.n_columns, self.n_components))
+        aspect_rows(
+            block.indptr, block.indices, block.values, weights, ready.words, self.temperature, theta, counts, logs
+        )
+        return PlsaStats(counts, float(logs @ weights)), theta
+
+    def objective(self, ready: Ready, stats: PlsaStats) -> float:
+        """Log-likelihood of all tokens plus the log prior of the words."""
+        if self.smoothing == 0:
+            return stats.log_likelihood
+        return stats.log_likelihood + self.smoothing * float(np.log(ready.params.probs).sum())
+
+    def m_step(self, params: PlsaParams, stats: PlsaStats, again: Again | None) -> PlsaParams:
+        """Shares of counts."""
+        counts = np.ascontiguousarray(stats.counts.T) + self.smoothing
+        total = counts.sum(axis=1, keepdims=True)
+        probs = np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1.0 / counts.shape[1])
+        mass = stats.counts.sum(axis=0)
+        return PlsaParams(probs, mass / max(float(mass.sum()), 1e-300))
+
+    def arrange(self, params: PlsaParams) -> PlsaParams:
+        """Topics by decreasing weight."""
+        order = np.argsort(-params.weights, kind="stable")
+        return PlsaParams(params.probs[order], params.weights[order])
+
+    def folded(self, block: Any, ready: Ready) -> tuple[Float, Float]:
+        """Shares (n, K) of rows at given words, and their log-likelihoods (n,)."""
+        from .kernels import aspect_rows, fold_rows
+
+        theta, logs = np.full((block.n_rows, self.n_components), 1.0 / self.n_components), np.empty(block.n_rows)
+        lists = (block.indptr, block.indices, block.values)
+        fold_rows(*lists, ready.words, self.temperature, MOST_STEPS, SETTLED, theta, logs)
+        plain = np.ascontiguousarray(ready.params.probs.T)
+        aspect_rows(*lists, np.ones(block.n_rows), plain, 1.0, theta.copy(), np.empty((0, self.n_components)), logs)
+        return theta, logs
+
+    def represent(self, block: Any, ready: Ready) -> Float:
+        """P(topic | row) (n, K)."""
+        return self.folded(block, ready)[0]
+
+    def fold_in(self, block: Any, ready: Ready) -> Float:
+        """Log-likelihood (n,) of the tokens at the best shares of their rows."""
+        return self.folded(block, ready)[1]
+
+    log_prob = fold_in
+
+    def draw(self, params: PlsaParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rows (n, D) of counts with shares drawn around the topic weights, and these shares (n, K)."""
+        theta = rng.dirichlet(np.maximum(params.weights, 1e-6) * self.n_components, size=n)
+        lengths = rng.poisson(self.mean_length, size=n)
+        chances = theta @ params.probs
+        return np.stack([rng.multinomial(m, p / p.sum()) for m, p in zip(lengths, chances)]), theta
+
+    def n_free(self, params: PlsaParams) -> int:
+        """Free parameters of the topics; every row brings K - 1 more."""
+        return params.probs.size - self.n_components
+
+
+class PLSA(RowUnknowns, LatentBitsEstimator):
+    """Probabilistic latent semantic analysis: rows of counts as mixtures of topics.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of topics K.
+    temperature : float
+        b of the tempered E-step, above 0 and up to 1; 1 is EM, 0.8 generalises better.
+    smoothing : float
+        η ≥ 0 tokens of every word added to every topic; 0 is maximum likelihood.
+    n_init : int
+        Random starts; the best is kept.
+    max_iter : int
+        Passes over the table per start.
+    tol : float
+        A start has settled when a pass gains less than this many nats per entry of the table.
+    random_state, n_jobs, block_rows, verbose, warm_start, time_limit, checkpoint, callbacks
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    Attributes
+    ----------
+    components_ : (n_components, n_features) array
+        P(word | topic).
+    weights_ : (n_components,) array
+        P(topic) over all tokens, decreasing.
+    objective_, n_iter_, converged_, history_, restarts_, n_reached_
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    Notes
+    -----
+    ``transform`` folds rows in: P(topic | row) at the fitted words.  ``score_samples`` is the log-likelihood of the row's
+    tokens at these shares, which were fitted to the row itself: no predictive likelihood.  :meth:`document_weights` gives the other
+    parameterisation, P(row | topic).  At temperature 1 it has the fixed points of NMF with the Kullback-Leibler loss.
+
+    References
+    ----------
+    T. Hofmann, *Unsupervised Learning by Probabilistic Latent Semantic Analysis*, Machine Learning 42 (2001).
+
+    Examples
+    --------
+    >>> from latentbits import PLSA
+    >>> X = [[3, 2, 0, 0], [2, 3, 0, 1], [0, 0, 4, 2], [0, 1, 3, 3]]
+    >>> theta = PLSA(2, random_state=0).fit_transform(X)
+    >>> theta.shape, bool((theta[0].argmax() == theta[1].argmax()) and (theta[0].argmax() != theta[2].argmax()))
+    ((4, 2), True)
+    """
+
+    record_types: ClassVar = {kind.__name__: kind for kind in (PlsaModel, PlsaParams, ValueTotals)}
+    binarize = REALS
+    score_kind = "estimate"
+    criterion = "rows"
+    has_criteria = False
+    streams = False
+    fills = False
+    accelerate = False
+    work = 4
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        temperature: float = 1.0,
+        smoothing: float = 0.01,
+        n_init: int = 3,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        block_rows: int | None = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.temperature = temperature
+        self.smoothing = smoothing
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.block_rows = block_rows
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._number("smoothing", 0.0)
+        self._positive("temperature")
+        if self.temperature > 1:
+            raise InputError(f"{self._name}: temperature must be above 0 and up to 1; got {self.temperature!r}.")
+
+    def _check_table(self, sums: Any) -> None:
+        check_counts(self, sums)
+
+    def _build(self, sums: Any) -> PlsaModel:
+        length = float(sums.sums.sum() / sums.weight)
+        return PlsaModel(int(self.n_components), float(self.temperature), float(self.smoothing), length)
+
+    def _start(self, model: PlsaModel, sweep: Any, seed: int, restart: int) -> PlsaParams:
+        probs = stream(seed, "start", restart).dirichlet(np.ones(self.n_features_in_), size=model.n_components)
+        return PlsaParams(np.maximum(probs, 1e-12), np.full(model.n_components, 1.0 / model.n_components))
+
+    def _take(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
+        super()._take(model, sweep, result, sums)
+        self.marginals_ = (sums.sums + 0.5) / (sums.sums.sum() + 0.5 * len(sums.sums))
+
+    def _adopt(self) -> None:
+        self.components_, self.weights_ = self._params.probs, self._params.weights
+
+    def document_weights(self, X: Any) -> Any:
+        """The symmetric parameterisation: P(row | topic) and P(topic) of the rows of a table.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows, n_components) array, (n_components,) array
+            Each column of the first sums to one.
+        """
+        theta = np.asarray(self.transform(X))
+        totals = self._per_row(X, _lengths)
+        joint = theta * totals[:, None] / totals.sum()
+        weights = joint.sum(axis=0)
+        return joint / np.maximum(weights, 1e-300), weights
+
+
+def _lengths(block: Any, ready: Any) -> Float:
+    """Counts of every row of a block (n,)."""
+    rows = np.repeat(np.arange(block.n_rows), block.row_counts())
+    out: Float = np.bincount(rows, weights=block.values, minlength=block.n_rows).astype(np.float64)
+    return out

@@ -1,0 +1,270 @@
+"""``MixtureOfUnigrams``: every row of counts has one topic.
+
+Story: a row takes topic s with probability ``weights[s]``; each of its tokens is word i with probability ``probs[s, i]``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..base import LatentBitsEstimator, Memberships
+from ..base.common import digest_of
+from ..data.block import Float
+from ..data.summary import ValueTotals
+from ..data.values import REALS
+from ..engine.classes import floored_weights
+from ..engine.protocols import Again, Model
+from ..engine.topics import given_shares, given_start, n_starts, started
+from ..errors import InputError
+from .counts import check_counts
+
+
+class UnigramParams(NamedTuple):
+    """Topic weights (K,) and word probabilities (K, D); on the way the temperature."""
+
+    weights: Float
+    probs: Float
+    temperature: float = 1.0
+    warming: float = 1.0
+
+
+class UnigramStats(NamedTuple):
+    """Sums over rows."""
+
+    mass: Float  # (K,)
+    counts: Float  # (D, K)
+    log_likelihood: float
+
+
+class Ready(NamedTuple):
+    """Parameters in the form that blocks need."""
+
+    base: Float
+    logs: Float  # (D, K)
+    params: UnigramParams
+
+
+@dataclass(frozen=True)
+class UnigramModel(Model):
+    """The maths; ``mean_length`` is that of the training rows, for drawing new ones."""
+
+    params_type: ClassVar[Any] = UnigramParams
+    passes: ClassVar[int] = 1  # type: ignore[misc]
+
+    n_components: int
+    smoothing: float = 1.0
+    mean_length: float = 1.0
+
+    def is_last(self, params: UnigramParams) -> bool:
+        """Whether the temperature has reached 1."""
+        return bool(params.temperature >= 1.0)
+
+    def next_stage(self) -> UnigramModel:
+        """The same: while the temperature rises every pass is a stage of its own."""
+        return self
+
+    def ready(self, params: UnigramParams) -> Ready:
+        """Logarithms, once per pass."""
+        with np.errstate(divide="ignore"):
+            logs = np.maximum(np.log(params.probs), -1e300)
+        return Ready(np.log(params.weights), np.ascontiguousarray(logs.T), params)
+
+    def scores(self, block: Any, ready: Ready) -> Float:
+        """log p(row, topic) (n, K)."""
+        from .kernels import score_counts
+
+        out = np.empty((block.n_rows, self.n_components))
+        score_counts(block.indptr, block.indices, block.values, ready.base, ready.logs, out)
+        return out
+
+    def e_step(self, block: Any, rows: None, ready: Ready) -> tuple[UnigramStats, None]:
+        """Shares of the topics and their sums."""
+        from ..engine.topic_kernels import share_rows
+
+        shares, logs, weights = self.scores(block, ready), np.empty(block.n_rows), block.row_weights()
+        share_rows(shares, ready.params.temperature, weights, logs)
+        return self.summed(block, shares)._replace(log_likelihood=float(logs @ weights)), None
+
+    def summed(self, block: Any, shares: Float) -> UnigramStats:
+        """Sums of a block whose rows belong to the topics by ``shares`` (n, K), weights included."""
+        from .kernels import sum_counts
+
+        counts = np.zeros((block.n_columns, shares.shape[1]))
+        sum_counts(block.indptr, block.indices, block.values, shares, counts)
+        return UnigramStats(shares.sum(axis=0), counts, 0.0)
+
+    def objective(self, ready: Ready, stats: UnigramStats) -> float:
+        """Log-likelihood plus the log prior of the words."""
+        return stats.log_likelihood + (self.smoothing * float(ready.logs.sum()) if self.smoothing > 0 else 0.0)
+
+    def m_step(self, params: UnigramParams | None, stats: UnigramStats, again: Again | None) -> UnigramParams:
+        """Shares of rows and of counts."""
+        counts = np.ascontiguousarray(stats.counts.T) + self.smoothing
+        total = counts.sum(axis=1, keepdims=True)
+        probs = np.where(total > 0, counts / np.where(total > 0, total, 1.0), 1.0 / counts.shape[1])
+        temperature, warming = (1.0, 1.0) if params is None else (params.temperature, params.warming)
+        return UnigramParams(floored_weights(stats.mass), probs, min(1.0, temperature * warming), warming)
+
+    def arrange(self, params: UnigramParams) -> UnigramParams:
+        """Topics by decreasing weight."""
+        order = np.argsort(-params.weights, kind="stable")
+        return UnigramParams(params.weights[order], params.probs[order])
+
+    def memberships(self, block: Any, ready: Ready) -> Float:
+        """Topic probabilities (n, K)."""
+        from ..engine.topic_kernels import share_rows
+
+        shares = self.scores(block, ready)
+        share_rows(shares, 1.0, np.ones(block.n_rows), np.empty(block.n_rows))
+        return shares
+
+    def represent(self, block: Any, ready: Ready) -> Float:
+        """Rows as users see them: their memberships."""
+        return self.memberships(block, ready)
+
+    def log_prob(self, block: Any, ready: Ready) -> Float:
+        """log p(tokens of the row) (n,), in the order in which they came."""
+        from ..engine.topic_kernels import share_rows
+
+        logs = np.empty(block.n_rows)
+        share_rows(self.scores(block, ready), 1.0, np.ones(block.n_rows), logs)
+        return logs
+
+    def draw(self, params: UnigramParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Rows (n, D) of counts, as long as training rows are on average, and their topics (n,)."""
+        topics = rng.choice(self.n_components, size=n, p=params.weights)
+        lengths = rng.poisson(self.mean_length, size=n)
+        return np.stack([rng.multinomial(m, params.probs[s]) for m, s in zip(lengths, topics)]), topics
+
+    def n_free(self, params: UnigramParams) -> int:
+        """Free parameters: weights, and all but one word of every topic."""
+        return self.n_components - 1 + params.probs.size - self.n_components
+
+
+class MixtureOfUnigrams(Memberships, LatentBitsEstimator):  # type: ignore[override]
+    """Mixture of unigrams: every row of counts has one topic, its tokens are drawn from that topic's words.
+
+    With one component per class it is multinomial naive Bayes.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of topics K.
+    smoothing : float
+        η ≥ 0 tokens of every word added to every topic.
+    init : {"portfolio", "k-means", "anneal", "random"}, (n_rows, n_components) array or (n_rows,) array
+        Starts: k-means and three annealed random ones; one kind only; or given shares or labels of the rows.
+    n_init : int
+        How often the starts are repeated.
+    max_iter : int
+        Passes over the table per start.
+    tol : float
+        A start has settled when a pass gains less than this many nats per entry of the table.
+    random_state, n_jobs, block_rows, verbose, warm_start, time_limit, checkpoint, callbacks
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    Attributes
+    ----------
+    weights_ : (n_components,) array
+        Topic weights, decreasing.
+    components_ : (n_components, n_features) array
+        P(word | topic).
+    objective_, n_iter_, converged_, history_, restarts_, n_reached_
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    References
+    ----------
+    K. Nigam, A. McCallum, S. Thrun, T. Mitchell, *Machine Learning* 39 (2000).
+
+    Examples
+    --------
+    >>> from latentbits import MixtureOfUnigrams
+    >>> X = [[3, 2, 0, 0], [2, 3, 0, 1], [0, 0, 4, 2], [0, 1, 3, 3]]
+    >>> labels = MixtureOfUnigrams(2, random_state=0).fit(X).predict(X)
+    >>> bool(labels[0] == labels[1] != labels[2] == labels[3])
+    True
+    """
+
+    record_types: ClassVar = {kind.__name__: kind for kind in (UnigramModel, UnigramParams, ValueTotals)}
+    binarize = REALS
+    streams = False
+    fills = False
+    accelerate = False
+    work = 4
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        smoothing: float = 1.0,
+        init: Any = "portfolio",
+        n_init: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-7,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        block_rows: int | None = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.smoothing = smoothing
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.block_rows = block_rows
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._number("smoothing", 0.0)
+        if isinstance(self.init, str) and self.init not in ("portfolio", "k-means", "anneal", "random"):
+            raise InputError(
+                f"{self._name}: init must be 'portfolio', 'k-means', 'anneal', 'random' or an array of shares or labels; got "
+                f"{self.init!r}."
+            )
+
+    def _check_table(self, sums: Any) -> None:
+        check_counts(self, sums)
+
+    def _build(self, sums: Any) -> UnigramModel:
+        return UnigramModel(int(self.n_components), float(self.smoothing), float(sums.sums.sum() / sums.weight))
+
+    def _n_starts(self) -> int:
+        return n_starts(self.init, int(self.n_init)) if isinstance(self.init, str) else 1
+
+    def _start(self, model: UnigramModel, sweep: Any, seed: int, restart: int) -> UnigramParams:
+        if isinstance(self.init, str):
+            params: UnigramParams = started(model, sweep, self.init, self.n_features_in_, seed, restart)
+        else:
+            params = given_start(model, sweep, given_shares(self.init, sweep, model.n_components, self._name))
+        return params
+
+    def _start_digest(self) -> str:
+        return "" if isinstance(self.init, str) else digest_of((np.asarray(self.init, dtype=float),))
+
+    def _take(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
+        super()._take(model, sweep, result, sums)
+        self.marginals_ = (sums.sums + 0.5) / (sums.sums.sum() + 0.5 * len(sums.sums))
+
+    def _adopt(self) -> None:
+        self.weights_, self.components_ = self._params.weights, self._params.probs
