@@ -151,6 +151,12 @@ FAMILIES = [
         values=True,
     ),
     Family(
+        "BernoulliGaussMixture, soft",
+        options(n_components=2, indicators="soft", init="anneal", max_iter=60, random_state=0)(BernoulliGaussMixture),
+        1e-6,
+        values=True,
+    ),
+    Family(
         "MixtureOfUnigrams", options(n_components=3, max_iter=60, random_state=0)(MixtureOfUnigrams), 1e-8, values=True
     ),
     Family("PLSA", options(n_components=3, n_init=2, max_iter=40, random_state=0)(PLSA), 1e-8, values=True),

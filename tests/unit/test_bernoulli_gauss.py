@@ -132,6 +132,42 @@ def test_the_objective_never_falls_once_warm(monkeypatch):
             assert (np.diff(warm) >= -1e-9 * np.abs(warm[1:])).all()
 
 
+def test_soft_indicators_are_the_equations(monkeypatch):
+    """A pass on dense rows by hand, zeros included; the density integrates to one; EM never loses."""
+    monkeypatch.setenv("LATENTBITS_STRICT", "1")
+    X, labels = topics(50, 7, 2)
+    model = quiet_fit(X, 2, indicators="soft", tol=0.0, max_iter=60)
+    for path in model.history_:
+        warm = np.array(path[26:])
+        assert (np.diff(warm) >= -1e-9 * np.abs(warm[1:])).all()
+    maths, params = model._model, model._params
+    ready = maths.ready(params)
+    sweep = opened(X, block_rows=11)
+    stats = maths.gather(ready, sweep.map(maths.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0])
+    on = np.stack(
+        [np.log(params.probs[s]) + twin.log_normal(X, params.means[s], params.variances[s]) for s in range(2)]
+    )
+    cross = twin.log_normal(X, params.cross_means, params.cross_variances)
+    off = np.stack([np.log(1 - params.probs[s]) + cross for s in range(2)])
+    both = np.logaddexp(on, off)  # (K, n, D)
+    logs = np.log(params.weights) + both.sum(axis=2).T
+    total = np.logaddexp(*logs.T)
+    assert stats.log_likelihood == pytest.approx(total.sum(), rel=1e-10)
+    np.testing.assert_allclose(model.score_samples(X), total, rtol=1e-9)
+    mu, rho = np.exp(logs - total[:, None]), np.exp(on - both)
+    for power in range(3):
+        mine = np.einsum("nk,knd,nd->dk", mu, rho, X**power)
+        np.testing.assert_allclose(stats.sums[:, power], mine, rtol=1e-8, atol=1e-10)
+        rest = np.einsum("nk,knd,nd->d", mu, 1 - rho, X**power)
+        np.testing.assert_allclose(stats.others[:, power], rest, rtol=1e-8, atol=1e-10)
+    new = maths.m_step(params, stats, None)
+    seen = np.einsum("nk,knd->kd", mu, rho)
+    np.testing.assert_allclose(new.probs, (seen + maths.words.shares) / (mu.sum(axis=0) + 1)[:, None], rtol=1e-8)
+    with pytest.raises(InputError, match="soft indicators"):
+        model.keyword_mask(X)
+    assert model.n_free_ == 1 + 3 * 2 * 7 + 14
+
+
 def test_binary_tables_are_bernoulli_mixtures():
     """On 0/1 tables with all ties every one is a keyword, all Gaussians coincide, and posteriors are those of the mixture."""
     X = (topics(200, 15)[0] > 0).astype(float)

@@ -24,6 +24,7 @@ from .passes import Filled, Scored
 class Asking(BaseEstimator):
     """The half of the shell that answers; families supply ``_model`` and ``_params``."""
 
+    samples: bool = True  # whether new rows can be drawn
     fills: bool = True  # whether cells can be unknown, and are filled and explained
     has_criteria: Any = True  # whether the likelihood is that of one set of parameters, which BIC and AIC count
 
@@ -202,6 +203,7 @@ class Asking(BaseEstimator):
         names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
         return Explanation(rows, columns, values, names, self._component_names(), **causes._asdict())
 
+    @available_if(lambda self: self.samples)
     def sample(self, n: int = 1, random_state: Any = None, return_causes: bool = False) -> Any:
         """Draw new rows from the fitted model.
 

@@ -16,6 +16,7 @@ from ..data.values import REALS, ValueBlock
 from ..engine.topics import given_shares, given_start, n_starts, started
 from ..errors import InputError, TableWarning
 from .model import LbgModel, LbgParams, Words, round_half_up
+from .soft import SoftModel, SoftParams
 
 # No variance is below this.
 LEAST_VARIANCE = 1e-12
@@ -39,14 +40,17 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
     ties : {"auto", "all", "first"}
         Whether all entries that equal the last keyword are keywords too, or the first columns only; "auto" takes all in
         tables of whole numbers.
+    indicators : {"hard", "soft"}
+        Whether keywords are the largest entries of a row, or are told by probabilities, which suits small dense tables; then
+        there is no number of keywords, and ``score`` is a proper density.
     smoothing : float
         α ≥ 0: rows' worth of the word's own share of keywords in every topic.
     value_smoothing : float
         κ ≥ 0: keywords' worth of the word's own Gaussian in every topic.
     weight_smoothing : float
         β ≥ 0: rows added to every topic's weight.
-    variance_floor : float
-        Least variance of a keyword, as a share of its column's variance.
+    variance_floor : float or "auto"
+        Least variance of a keyword, as a share of its column's variance; "auto" is 0.01, with soft indicators 0.1.
     init : {"portfolio", "k-means", "anneal", "random"}, (n_rows, n_components) array or (n_rows,) array
         Starts: k-means and three annealed random ones; one kind only; or given shares or labels of the rows.
     n_init : int
@@ -93,7 +97,9 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
     True
     """
 
-    record_types: ClassVar = {kind.__name__: kind for kind in (LbgModel, LbgParams, Words, ValueTotals)}
+    record_types: ClassVar = {
+        kind.__name__: kind for kind in (LbgModel, LbgParams, SoftModel, SoftParams, Words, ValueTotals)
+    }
     binarize = REALS
     streams = False
     fills = False
@@ -106,10 +112,11 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         *,
         n_keywords: Any = "auto",
         ties: str = "auto",
+        indicators: str = "hard",
         smoothing: float = 1.0,
         value_smoothing: float = 10.0,
         weight_smoothing: float = 0.0,
-        variance_floor: float = 0.01,
+        variance_floor: Any = "auto",
         init: Any = "portfolio",
         n_init: int = 1,
         max_iter: int = 500,
@@ -126,6 +133,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         self.n_components = n_components
         self.n_keywords = n_keywords
         self.ties = ties
+        self.indicators = indicators
         self.smoothing = smoothing
         self.value_smoothing = value_smoothing
         self.weight_smoothing = weight_smoothing
@@ -153,7 +161,9 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         super()._check_options()
         for name in ("smoothing", "value_smoothing", "weight_smoothing"):
             self._number(name, 0.0)
-        self._positive("variance_floor")
+        self._one_of("indicators", ("hard", "soft"))
+        if self.variance_floor != "auto":
+            self._positive("variance_floor")
         self._one_of("ties", ("auto", "all", "first"))
         value = self.n_keywords
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
@@ -195,11 +205,12 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
     def _table_sums(self, sweep: Any) -> tuple[Any, int]:
         """Sums of the table, and what its keywords look like."""
         sums, digest = super()._table_sums(sweep)
-        self._bare = LbgModel(int(self.n_components), **self._keyword_rule(sums))
+        soft = self.indicators == "soft"
+        rule: dict[str, Any] = {"n_keywords": 1.0, "by_share": True} if soft else self._keyword_rule(sums)
+        bare = LbgModel(int(self.n_components), **rule)
         centers = sums.sums / np.maximum(sums.ones, 1e-300)
-        self._words = _words(
-            sums, sweep, self._bare, centers, float(self.variance_floor), getattr(self, "_floors", None)
-        )
+        floor = (0.1 if soft else 0.01) if self.variance_floor == "auto" else float(self.variance_floor)
+        self._words = _words(sums, sweep, bare, centers, floor, getattr(self, "_floors", None))
         return sums, digest
 
     def _keyword_rule(self, sums: ValueTotals) -> dict[str, Any]:
@@ -212,24 +223,24 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         limit = 1.0 if by_share else float(len(sums.ones))
         return {"n_keywords": min(float(value), limit), "by_share": by_share, "all_ties": all_ties}
 
-    def _build(self, sums: ValueTotals) -> LbgModel:  # type: ignore[override]
-        return LbgModel(
-            n_components=int(self.n_components),
-            words=self._words,
-            **self._keyword_rule(sums),
-            smoothing=float(self.smoothing),
-            value_smoothing=float(self.value_smoothing),
-            weight_smoothing=float(self.weight_smoothing),
-            total_weight=sums.weight,
-        )
+    def _build(self, sums: ValueTotals) -> Any:  # type: ignore[override]
+        strengths: dict[str, Any] = {
+            "smoothing": float(self.smoothing),
+            "value_smoothing": float(self.value_smoothing),
+            "weight_smoothing": float(self.weight_smoothing),
+            "total_weight": sums.weight,
+        }
+        if self.indicators == "soft":
+            return SoftModel(int(self.n_components), self._words, **strengths)
+        return LbgModel(int(self.n_components), self._words, **self._keyword_rule(sums), **strengths)
 
     def _n_starts(self) -> int:
         return n_starts(self.init, int(self.n_init)) if isinstance(self.init, str) else 1
 
-    def _start(self, model: LbgModel, sweep: Any, seed: int, restart: int) -> LbgParams:
+    def _start(self, model: Any, sweep: Any, seed: int, restart: int) -> Any:
         n_columns = len(model.words.centers)
         if isinstance(self.init, str):
-            params: LbgParams = started(model, sweep, self.init, n_columns, seed, restart)
+            params: Any = started(model, sweep, self.init, n_columns, seed, restart)
         else:
             params = given_start(model, sweep, given_shares(self.init, sweep, model.n_components, self._name))
         return params
@@ -241,7 +252,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         super()._take(model, sweep, result, sums)
         self.marginals_ = model.words.shares
         ready = model.ready(self._params)
-        stats = sweep.map(model.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0]
+        stats = model.gather(ready, sweep.map(model.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0])
         mass = stats.mass[:, None]
         self.keyword_prob_raw_ = np.where(mass > 0, stats.sums[:, 0].T / np.maximum(mass, 1e-300), 0.0)
         self.expected_rows_ = stats.mass
@@ -259,7 +270,8 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         params, words = self._params, self._model.words
         self.weights_, self.keyword_prob_, self.components_ = params.weights, params.probs, params.probs
         self.means_, self.variances_ = params.means, params.variances
-        self.cross_means_, self.cross_variances_ = words.cross_means, words.cross_variances
+        learned = params if isinstance(params, SoftParams) else words
+        self.cross_means_, self.cross_variances_ = learned.cross_means, learned.cross_variances
         self.n_keywords_ = self._model.n_keywords
 
     def predict_log_proba(self, X: Any) -> Any:
@@ -289,6 +301,8 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         import scipy.sparse as sp
 
         check_is_fitted(self, "_params")
+        if self.indicators == "soft":
+            raise InputError(f"{self._name}: with soft indicators no entry is a keyword for sure.")
         sweep, ready = self._asked(X)
         return sp.vstack(sweep.collect(_Mask(self._model), ready), format="csr")
 

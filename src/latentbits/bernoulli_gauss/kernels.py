@@ -6,6 +6,8 @@ Tables are (D, 3, K): for every word and topic what a keyword adds at its mean, 
 
 from __future__ import annotations
 
+import math
+
 from numba import config, njit
 
 config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
@@ -73,3 +75,53 @@ def cross_rows(indptr, lengths, indices, values, at_zero, means, halves, sizes, 
                 away = values[p] - means[j]
                 value += sizes[j] - away * away * halves[j]
         logs[i] = value
+
+
+@njit(cache=True, nogil=True)
+def soft_rows(indptr, indices, values, base, tables, cross, at_zero, scores):
+    """Fill ``scores`` (n, K): ``base`` (K,) plus what the entries of the row change against zeros, keywords summed out.
+
+    ``tables`` (D, 4, K): log p + log size, mean, half precision, log(1 - p); ``cross`` (D, 3): log size, mean, half precision
+    of the cross-Gaussian; ``at_zero`` (D, K): what a zero adds.
+    """
+    n_topics = base.shape[0]
+    for i in range(scores.shape[0]):
+        for k in range(n_topics):
+            scores[i, k] = base[k]
+        for p in range(indptr[i], indptr[i + 1]):
+            j, m = indices[p], values[p]
+            away = m - cross[j, 1]
+            other = cross[j, 0] - away * away * cross[j, 2]
+            for k in range(n_topics):
+                away = m - tables[j, 1, k]
+                on, off = tables[j, 0, k] - away * away * tables[j, 2, k], tables[j, 3, k] + other
+                top = max(on, off)
+                scores[i, k] += top + math.log1p(math.exp(min(on, off) - top)) - at_zero[j, k]
+
+
+@njit(cache=True, nogil=True)
+def soft_sums(indptr, indices, values, tables, cross, shares, sums, others, seen):
+    """Add what the entries bring with ``shares`` (n, K), weights included.
+
+    ``sums`` (D, 3, K): keyword shares, times the value, times its square; ``others`` (D, 3) the same of what are no keywords;
+    ``seen`` (D, K) the shares of rows that have an entry there.
+    """
+    n_topics = shares.shape[1]
+    for i in range(shares.shape[0]):
+        for p in range(indptr[i], indptr[i + 1]):
+            j, m = indices[p], values[p]
+            away = m - cross[j, 1]
+            other = cross[j, 0] - away * away * cross[j, 2]
+            for k in range(n_topics):
+                away = m - tables[j, 1, k]
+                on, off = tables[j, 0, k] - away * away * tables[j, 2, k], tables[j, 3, k] + other
+                rho = 1.0 / (1.0 + math.exp(min(off - on, 700.0)))
+                share = shares[i, k]
+                seen[j, k] += share
+                mine, rest = share * rho, share * (1.0 - rho)
+                sums[j, 0, k] += mine
+                sums[j, 1, k] += mine * m
+                sums[j, 2, k] += mine * m * m
+                others[j, 0] += rest
+                others[j, 1] += rest * m
+                others[j, 2] += rest * m * m

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .gaussian_plsa import GaussianPLSA
 from .plsa import PLSA
 from .unigrams import MixtureOfUnigrams
 
-__all__ = ["PLSA", "MixtureOfUnigrams"]
+__all__ = ["PLSA", "GaussianPLSA", "MixtureOfUnigrams"]

@@ -105,3 +105,48 @@ def fold_rows(indptr, indices, values, words, temperature, most, tol, theta, log
                     theta[i, k] = share
             if moved <= tol:
                 break
+
+
+@njit(cache=True, nogil=True)
+def rating_rows(indptr, indices, values, weights, tables, temperature, n_steps, theta, sums, logs):
+    """EM steps of the users of a Gaussian PLSA: ``theta`` (n, K) is replaced ``n_steps`` times.
+
+    ``tables`` (D, 3, K) hold log sizes, means and half precisions; ``sums`` (D, 3, K) get the shares of the last step, times
+    the rating and its square, unless they are empty; ``logs`` (n,) get the log-likelihood at the shares before that step.
+    """
+    n_rows, n_causes = theta.shape
+    part, fresh = np.empty(n_causes), np.empty(n_causes)
+    summing = sums.shape[0] > 0
+    for i in range(n_rows):
+        count = indptr[i + 1] - indptr[i]
+        logs[i] = 0.0
+        for step in range(n_steps):
+            value = 0.0
+            for k in range(n_causes):
+                fresh[k] = 0.0
+            for p in range(indptr[i], indptr[i + 1]):
+                j, v = indices[p], values[p]
+                top = -np.inf
+                for k in range(n_causes):
+                    away = v - tables[j, 1, k]
+                    part[k] = tables[j, 0, k] - away * away * tables[j, 2, k] + math.log(max(theta[i, k], 1e-300))
+                    top = max(top, part[k])
+                plain, total = 0.0, 0.0
+                for k in range(n_causes):
+                    plain += math.exp(part[k] - top)
+                    part[k] = math.exp(temperature * (part[k] - top))
+                    total += part[k]
+                value += top + math.log(plain)
+                for k in range(n_causes):
+                    part[k] /= total
+                    fresh[k] += part[k]
+                if summing and step == n_steps - 1:
+                    for k in range(n_causes):
+                        share = weights[i] * part[k]
+                        sums[j, 0, k] += share
+                        sums[j, 1, k] += share * v
+                        sums[j, 2, k] += share * v * v
+            logs[i] = value
+            if count > 0:
+                for k in range(n_causes):
+                    theta[i, k] = fresh[k] / count

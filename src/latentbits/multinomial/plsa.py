@@ -169,9 +169,9 @@ class PLSA(RowUnknowns, LatentBitsEstimator):
 
     Notes
     -----
-    ``transform`` folds rows in: P(topic | row) at the fitted words.  ``score_samples`` is the log-likelihood of the row's
-    tokens at these shares, which were fitted to the row itself: no predictive likelihood.  :meth:`document_weights` gives the other
-    parameterisation, P(row | topic).  At temperature 1 it has the fixed points of NMF with the Kullback-Leibler loss.
+    ``transform`` folds rows in: P(topic | row) at the fitted words.  ``score_samples`` is the log-likelihood of the tokens of
+    a row at these shares, which were fitted to the row itself: no predictive likelihood.  :meth:`document_weights` gives the
+    other parameterisation, P(row | topic).  At temperature 1 it has the fixed points of NMF with the Kullback-Leibler loss.
 
     References
     ----------

@@ -1,0 +1,174 @@
+"""What estimators share that predict ratings of users for items."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from ..data.block import Float
+from ..data.checks import check_weights
+from ..data.ratings import Ratings, RatingSource, read_ratings, user_scale
+from ..data.rng import stream
+from ..errors import InputError
+from .common import seed_of
+
+# Scales with more different ratings than this are taken as continuous.
+MOST_STEPS = 30
+
+
+class Errors(NamedTuple):
+    """Errors of predictions of hidden ratings: of every rating, and their means."""
+
+    errors: Float
+    mae: float
+    rmse: float
+    mae_se: float
+    rmse_se: float
+
+    def __repr__(self) -> str:
+        mae, rmse = f"MAE {self.mae:.4f} ± {self.mae_se:.4f}", f"RMSE {self.rmse:.4f} ± {self.rmse_se:.4f}"
+        return f"{mae}, {rmse} ({len(self.errors)} ratings)"
+
+
+class Recommending(BaseEstimator):
+    """Goes before :class:`~latentbits.base.LatentBitsEstimator`; families define ``_points(ratings, rows, columns)``."""
+
+    items_: Any
+    overall_: Any
+
+    def _open(self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False) -> Any:
+        """Ratings as blocks of users."""
+        ratings = read_ratings(X, self._name, self.duplicates, None if reset else self.items_)
+        if reset:
+            self.users_, self.items_, self._ratings = ratings.users, ratings.items, ratings
+            self.n_features_in_ = len(ratings.items)
+            values = ratings.values
+            self.scale_ = self._scale(values)
+            self._overall = (float(values.mean()), max(float(values.var()), 1e-12))
+            self._users = user_scale(ratings, self.user_scale, self._overall)
+        weights = check_weights(sample_weight, ratings.n_users, self._name)
+        scaled = self._users if reset else user_scale(ratings, self.user_scale, tuple(self.overall_))
+        return RatingSource(ratings, scaled, self.block_rows, weights)
+
+    def _scale(self, values: Float) -> Any:
+        """The ratings that can be given, ascending, or None."""
+        if self.scale is None:
+            return None
+        steps = np.unique(values)
+        if isinstance(self.scale, str) and self.scale == "auto":
+            return steps if len(steps) <= MOST_STEPS else None
+        try:
+            given = np.unique(np.asarray(self.scale, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise InputError(f"{self._name}: scale must be 'auto', None or numbers; got {self.scale!r:.60}.") from None
+        outside = steps[~np.isin(steps, given)]
+        if len(outside):
+            raise InputError(f"{self._name}: a rating is {outside[0]:g}, which is not on the scale that was given.")
+        return given
+
+    def _keep_ratings(self) -> None:
+        """Set the attributes that tell of the ratings that were fitted."""
+        held = self._ratings
+        self.support_ = np.bincount(held.indices, minlength=len(self.items_))
+        self.overall_ = np.array(self._overall)
+        self.rating_indptr_, self.rating_indices_, self.rating_values_ = held.indptr, held.indices, held.values
+
+    def _training(self) -> Ratings:
+        """The ratings that were fitted."""
+        return Ratings(self.rating_indptr_, self.rating_indices_, self.rating_values_, self.users_, self.items_)
+
+    def _numbers(self, names: Any, known: Any, what: str) -> Any:
+        """Numbers of users or items by what they are called; -1 for strangers, if they are let in."""
+        place = {name: i for i, name in enumerate(known.tolist())}
+        out = np.array([place.get(name, -1) for name in np.asarray(names).tolist()], np.int64)
+        strangers = np.flatnonzero(out < 0)
+        if len(strangers) and self.unknown == "error":
+            raise InputError(
+                f"{self._name}: {what} {np.asarray(names).tolist()[strangers[0]]!r} was not fitted. Set unknown='prior' to "
+                "answer by what holds for everybody."
+            )
+        return out
+
+    def _pairs(self, users: Any, items: Any) -> tuple[Any, Any]:
+        """Numbers of users and items, equally many."""
+        users, items = np.atleast_1d(np.asarray(users)), np.atleast_1d(np.asarray(items))
+        try:
+            users, items = np.broadcast_arrays(users, items)
+        except ValueError:
+            raise InputError(
+                f"{self._name}: users and items must be equally many; got {len(users)} and {len(items)}."
+            ) from None
+        return self._numbers(users, self.users_, "user"), self._numbers(items, self.items_, "item")
+
+    def _one_user(self, ratings: Any) -> Ratings:
+        """Ratings of a user who was not fitted."""
+        if not isinstance(ratings, dict):
+            raise InputError(
+                f"{self._name}: the ratings of a user are a dict of item to rating; got {type(ratings).__name__!r}."
+            )
+        columns = self._numbers(list(ratings), self.items_, "item") if ratings else np.empty(0, np.int64)
+        values = np.array([float(value) for value in ratings.values()])
+        kept = np.flatnonzero(columns >= 0)
+        indptr = np.array([0, len(kept)], np.int64)
+        return Ratings(indptr, columns[kept].astype(np.int32), values[kept], np.array([0]), self.items_)
+
+    def evaluate_all_but_one(
+        self, ratings: Any, folds: int = 10, repeats: int = 3, random_state: Any = 0, **how: Any
+    ) -> Errors:
+        """Errors for ratings of users who were not fitted, one hidden of each at a time.
+
+        Parameters
+        ----------
+        ratings
+            As for ``fit``.
+        folds : int
+            Parts into which the users are split; each is predicted by a model of the others.
+        repeats : int
+            Ratings hidden of every user, one after the other.
+        random_state : int
+            Seed of folds and hidden ratings: the same for every model that is to be compared.
+        **how
+            Options of ``predict``.
+
+        Returns
+        -------
+        Errors
+            ``errors`` of all predictions in a fixed order, ``mae``, ``rmse`` and their standard errors.
+        """
+        table = read_ratings(ratings, self._name, self.duplicates)
+        parts = []
+        for train, test, hidden in all_but_one(table, folds, repeats, seed_of(random_state)):
+            model = clone(self).set_params(unknown="prior").fit(table.take(train))
+            mine = table.take(test)
+            for places in hidden:
+                rows = np.searchsorted(mine.indptr, places, side="right") - 1
+                told = model._points(mine.without(places), rows, mine.indices[places], **how)
+                parts.append(told - mine.values[places])
+        return errors_of(np.concatenate(parts))
+
+
+def all_but_one(table: Ratings, folds: int, repeats: int, seed: int) -> Any:
+    """Training users, test users, and for every repeat the places of the hidden ratings among those of the test users.
+
+    Users with a single rating are never tested.
+    """
+    rng = stream(seed, "split")
+    order = rng.permutation(table.n_users)
+    for fold in range(folds):
+        test = np.sort(order[fold::folds])
+        test = test[np.diff(table.indptr)[test] > 1]
+        train = np.setdiff1d(np.arange(table.n_users), order[fold::folds])
+        counts = np.diff(table.indptr)[test]
+        starts = np.concatenate(([0], np.cumsum(counts)))[:-1]
+        yield train, test, [starts + (rng.random(len(test)) * counts).astype(np.int64) for _ in range(repeats)]
+
+
+def errors_of(errors: Float) -> Errors:
+    """Mean absolute and root mean squared error, with standard errors."""
+    size, n = np.abs(errors), len(errors)
+    mae, rmse = float(size.mean()), float(np.sqrt((errors**2).mean()))
+    mae_se = float(size.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan
+    rmse_se = float((errors**2).std(ddof=1) / np.sqrt(n) / (2 * max(rmse, 1e-300))) if n > 1 else np.nan
+    return Errors(errors, mae, rmse, mae_se, rmse_se)

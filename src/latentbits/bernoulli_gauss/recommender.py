@@ -1,0 +1,438 @@
+"""``BernoulliGaussRecommender``: collaborative filtering with whole distributions of ratings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import ndtr
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import LatentBitsEstimator, frame_of
+from ..base.recommending import Recommending
+from ..data.block import Float
+from ..data.ratings import Ratings, RatingSource, user_scale
+from ..data.summary import ValueTotals
+from ..engine.topics import n_starts, started
+from ..errors import InputError
+from .model import LOG_TWO_PI, LbgModel, LbgParams, Ready, Words
+
+
+@dataclass(frozen=True)
+class RatingModel(LbgModel):
+    """Every rating a keyword; which items are rated is modelled or left out."""
+
+    modelled: bool = False
+
+    def ready(self, params: LbgParams) -> Ready:
+        """Logarithms, once per pass."""
+        if self.modelled:
+            return super().ready(params)
+        tables = np.empty((params.means.shape[1], 3, self.n_components))
+        tables[:, 0] = -0.5 * (LOG_TWO_PI + np.log(params.variances)).T
+        tables[:, 1] = params.means.T
+        tables[:, 2] = (0.5 / params.variances).T
+        return Ready(np.log(params.weights), tables, params)
+
+    def log_prob(self, block: Any, ready: Ready) -> Float:
+        """log p(ratings of the user, scaled) (n,)."""
+        scores = self.scores(block, ready)
+        top = scores.max(axis=1)
+        return np.asarray(top + np.log(np.exp(scores - top[:, None]).sum(axis=1)))
+
+
+class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ignore[misc]
+    """Predict ratings from those of users of the same kind, with their uncertainty.
+
+    A user has one of K tastes; a taste says how every item is rated, as a Gaussian.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of tastes K.
+    missingness : {"ignored", "modelled"}
+        Whether which items a user rates says something about the taste.  The paper models it, which swamps the ratings.
+    user_scale : {"zscore", "none"}
+        Rate every user on a scale of their own (shrunk by five ratings toward everybody's), or as they are (the paper).
+    value_smoothing : float or "auto"
+        κ: ratings' worth of the item's own Gaussian in every taste; "auto" is 20 for scaled ratings, 5 for raw ones.
+    smoothing : float
+        α: users' worth of the item's share of raters, if missingness is modelled.
+    variance_floor : float
+        Least variance, as a share of that of all ratings.
+    scale : "auto", array or None
+        The ratings that can be given; "auto" takes those that occur if they are few.  None: any number.
+    duplicates : {"error", "last", "mean"}
+        What to do with two ratings of one item by one user.
+    unknown : {"error", "prior"}
+        Users and items that were not fitted are refused, or answered by what holds for everybody.
+    init, n_init, max_iter, tol
+        As in :class:`BernoulliGaussMixture`.
+    random_state, n_jobs, block_rows, verbose, time_limit, checkpoint, callbacks
+        As in :class:`~latentbits.BernoulliMixture`.
+
+    Attributes
+    ----------
+    users_, items_ : arrays
+        What users and items are called.
+    weights_ : (n_components,) array
+        Shares of the tastes, decreasing.
+    means_, variances_ : (n_components, n_items) array
+        Of the (scaled) ratings of every item.
+    support_ : (n_items,) array
+        Training ratings of every item.
+    scale_ : array or None
+
+    References
+    ----------
+    A. Shashua, G. Pragier, *The Latent Bernoulli-Gauss Model for Data Analysis*, eq 10.
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliGaussRecommender
+    >>> users = [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3]
+    >>> items = list("abcabcabbcd")
+    >>> ratings = [5, 5, 1, 4, 5, 2, 1, 2, 1, 5, 5]
+    >>> model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, ratings))
+    >>> bool(model.predict([2], ["c"])[0] > model.predict([2], ["b"])[0])
+    True
+    """
+
+    record_types: ClassVar = {kind.__name__: kind for kind in (RatingModel, LbgParams, Words, ValueTotals)}
+    fills = False
+    streams = False
+    accelerate = False
+    has_criteria = False
+    samples = False
+    warm_start = False
+    work = 4
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        missingness: str = "ignored",
+        user_scale: str = "zscore",
+        value_smoothing: Any = "auto",
+        smoothing: float = 1.0,
+        variance_floor: float = 0.05,
+        scale: Any = "auto",
+        duplicates: str = "error",
+        unknown: str = "error",
+        init: str = "anneal",
+        n_init: int = 1,
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        block_rows: int | None = None,
+        verbose: int = 0,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.missingness = missingness
+        self.user_scale = user_scale
+        self.value_smoothing = value_smoothing
+        self.smoothing = smoothing
+        self.variance_floor = variance_floor
+        self.scale = scale
+        self.duplicates = duplicates
+        self.unknown = unknown
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.block_rows = block_rows
+        self.verbose = verbose
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._one_of("missingness", ("ignored", "modelled"))
+        self._one_of("user_scale", ("zscore", "none"))
+        self._one_of("duplicates", ("error", "last", "mean"))
+        self._one_of("unknown", ("error", "prior"))
+        self._one_of("init", ("portfolio", "k-means", "anneal", "random"))
+        self._number("smoothing", 0.0)
+        self._positive("variance_floor")
+        if self.value_smoothing != "auto":
+            self._number("value_smoothing", 0.0)
+
+    def _check_table(self, sums: Any) -> None:
+        if sums.n_rows < self.n_components:
+            raise InputError(f"{self._name}: {self.n_components} tastes need as many users; there are {sums.n_rows}.")
+
+    def _table_sums(self, sweep: Any) -> tuple[Any, int]:
+        """Sums, and what holds for every item before the tastes."""
+        sums, digest = super()._table_sums(sweep)
+        count, total, square = sums.ones, sums.sums, sums.squares
+        n = max(float(count.sum()), 1e-300)
+        mean = float(total.sum() / n)
+        spread = max(float(square.sum() / n - mean**2), 1e-12)
+        own = total / np.maximum(count, 1e-300)
+        within = np.maximum(square - count * own**2, 0.0)
+        floors = np.full(len(count), self.variance_floor * spread)
+        centers, spreads = (total + mean) / (count + 1.0), np.maximum((within + spread) / (count + 1.0), floors)
+        shares = (count + 0.5) / (sums.weight + 1.0)
+        self._words = Words(shares, centers, spreads, floors, np.zeros(len(count)), np.ones(len(count)))
+        self._pooled = (mean, spread)
+        return sums, digest
+
+    def _build(self, sums: Any) -> RatingModel:
+        automatic = 20.0 if self.user_scale == "zscore" else 5.0
+        modelled = self.missingness == "modelled"
+        return RatingModel(
+            n_components=int(self.n_components),
+            words=self._words,
+            n_keywords=1.0,
+            by_share=True,
+            smoothing=float(self.smoothing) if modelled else 0.0,
+            value_smoothing=automatic if self.value_smoothing == "auto" else float(self.value_smoothing),
+            total_weight=sums.weight,
+            modelled=modelled,
+        )
+
+    def _n_starts(self) -> int:
+        return n_starts(self.init, int(self.n_init))
+
+    def _start(self, model: RatingModel, sweep: Any, seed: int, restart: int) -> LbgParams:
+        params: LbgParams = started(model, sweep, self.init, self.n_features_in_, seed, restart)
+        return params
+
+    def _adopt(self) -> None:
+        params = self._params
+        self.weights_, self.means_, self.variances_ = params.weights, params.means, params.variances
+        self.components_, self.marginals_ = params.probs, self._model.words.shares
+        self.pooled_ = np.array(self._pooled)
+        self._keep_ratings()
+
+    def components_table(self, top: int = 10) -> list[dict[str, Any]]:
+        """The tastes as rows of a table: the ``top`` items of each that it rates higher than everybody does.
+
+        Parameters
+        ----------
+        top : int
+            Items per taste.
+
+        Returns
+        -------
+        list of dict
+            With component, weight, rank, feature (the item), loading (scaled mean above everybody's) and marginal (that).
+        """
+        check_is_fitted(self, "_params")
+        everybody = self._model.words.centers
+        out = []
+        for k, means in enumerate(self.means_):
+            for r, j in enumerate(np.argsort(everybody - means, kind="stable")[:top]):
+                item = self.items_[j]
+                out.append(
+                    {
+                        "component": k,
+                        "weight": float(self.weights_[k]),
+                        "rank": r + 1,
+                        "feature": item.item() if hasattr(item, "item") else item,
+                        "loading": float(means[j] - everybody[j]),
+                        "marginal": float(everybody[j]),
+                    }
+                )
+        return out
+
+    # Questions.
+
+    def _tastes(self, ratings: Ratings, rows: Any, held: Any) -> tuple[Float, Float, Float]:
+        """Taste posteriors (m, K) of users at rows, each without the rating of item ``held`` (m,); means and spreads (m,)."""
+        overall = (float(self.overall_[0]), float(self.overall_[1]))
+        picked = ratings.take(np.maximum(rows, 0))
+        strangers = np.flatnonzero(np.asarray(rows) < 0)
+        owner = np.repeat(np.arange(len(rows)), np.diff(picked.indptr))
+        drop = np.flatnonzero((picked.indices == np.asarray(held)[owner]) | np.isin(owner, strangers))
+        picked = picked.without(drop)
+        scaled = user_scale(picked, self.user_scale, overall)
+        ready = self._model.ready(self._params)
+        source = RatingSource(picked, scaled, None)
+        shares = np.concatenate([self._model.memberships(source.block(b), ready) for b in range(source.n_blocks)])
+        return shares, scaled.means, scaled.spreads
+
+    def _item_gaussians(self, columns: Any) -> tuple[Float, Float]:
+        """Means and variances (m, K) of items; strangers have those of all ratings."""
+        means, variances = self.means_.T[np.maximum(columns, 0)], self.variances_.T[np.maximum(columns, 0)]
+        strange = (np.asarray(columns) < 0)[:, None]
+        return np.where(strange, self.pooled_[0], means), np.where(strange, self.pooled_[1], variances)
+
+    def _mixed(self, ratings: Ratings, rows: Any, columns: Any) -> tuple[Float, Float, Float]:
+        """Taste shares (m, K), and means and variances (m, K) of the ratings, unscaled, of cells."""
+        shares, centre, spread = self._tastes(ratings, rows, columns)
+        if self.missingness == "modelled":
+            shares = shares * np.where((columns < 0)[:, None], 1.0, self.components_.T[np.maximum(columns, 0)])
+            shares /= shares.sum(axis=1, keepdims=True)
+        means, variances = self._item_gaussians(columns)
+        return shares, centre[:, None] + spread[:, None] * means, spread[:, None] ** 2 * variances
+
+    def predict(self, users: Any, items: Any, point: str = "mean", kind: str = "normalised") -> Any:
+        """Ratings of items by users, from the other ratings of these users.
+
+        Parameters
+        ----------
+        users, items : array-like
+            Equally many, or one of either.
+        point : {"mean", "median", "mode"}
+            Of the distribution: the mean errs least in squares, the median and the mode in absolute size.
+        kind : {"normalised", "density", "cell"}
+            How a Gaussian becomes probabilities of the steps of the scale (see :meth:`predict_distribution`).
+
+        Returns
+        -------
+        (n,) array
+        """
+        check_is_fitted(self, "_params")
+        rows, columns = self._pairs(users, items)
+        return self._points(self._training(), rows, columns, point, kind)
+
+    def _points(self, ratings: Ratings, rows: Any, columns: Any, point: str = "mean", kind: str = "normalised") -> Any:
+        """Point predictions of cells."""
+        if point not in ("mean", "median", "mode"):
+            raise InputError(f"{self._name}: point must be 'mean', 'median' or 'mode'; got {point!r}.")
+        shares, means, variances = self._mixed(ratings, rows, columns)
+        if self.scale_ is None:
+            return (shares * means).sum(axis=1)
+        chances = self._steps(shares, means, variances, kind)
+        if point == "mean":
+            return chances @ self.scale_
+        best = chances.argmax(axis=1) if point == "mode" else (np.cumsum(chances, axis=1) < 0.5).sum(axis=1)
+        return self.scale_[np.minimum(best, len(self.scale_) - 1)]
+
+    def _steps(self, shares: Float, means: Float, variances: Float, kind: str) -> Float:
+        """Probabilities (m, T) of the steps of the scale."""
+        if kind not in ("normalised", "density", "cell"):
+            raise InputError(f"{self._name}: kind must be 'normalised', 'density' or 'cell'; got {kind!r}.")
+        steps = self.scale_
+        if kind == "cell":
+            edges = np.concatenate(([-np.inf], 0.5 * (steps[1:] + steps[:-1]), [np.inf]))
+            reached = ndtr((edges - means[:, :, None]) / np.sqrt(variances)[:, :, None])
+            by_taste = np.diff(reached, axis=2)
+        else:
+            logs = -0.5 * ((steps - means[:, :, None]) ** 2 / variances[:, :, None] + np.log(variances)[:, :, None])
+            top = logs.max(axis=2 if kind == "normalised" else (1, 2), keepdims=True)
+            by_taste = np.exp(logs - top)
+            if kind == "normalised":
+                by_taste /= by_taste.sum(axis=2, keepdims=True)
+        chances = np.einsum("mk,mkt->mt", shares, by_taste)
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+    def predict_distribution(self, users: Any, items: Any, kind: str = "normalised") -> Any:
+        """Probability of every step of the scale.
+
+        Parameters
+        ----------
+        users, items : array-like
+        kind : {"normalised", "density", "cell"}
+            Gaussians at the steps, normalised per taste; mixed as they are, which favours sure tastes (the paper); or
+            integrated between the steps.
+
+        Returns
+        -------
+        (n, n_steps) array
+            In the order of ``scale_``.
+        """
+        check_is_fitted(self, "_params")
+        if self.scale_ is None:
+            raise InputError(f"{self._name}: the ratings have no scale; give scale= to have one.")
+        return self._steps(*self._mixed(self._training(), *self._pairs(users, items)), kind)
+
+    def fold_in(self, ratings: Any) -> Any:
+        """Taste posterior of a new user.
+
+        Parameters
+        ----------
+        ratings : dict of item to rating
+
+        Returns
+        -------
+        (n_components,) array
+        """
+        check_is_fitted(self, "_params")
+        return self._tastes(self._one_user(ratings), np.array([0]), np.array([-1]))[0][0]
+
+    def recommend(
+        self,
+        user: Any = None,
+        n: int = 10,
+        *,
+        ratings: Any = None,
+        exclude_seen: bool = True,
+        by: str = "mean",
+        min_ratings: int = 5,
+    ) -> list[dict[str, Any]]:
+        """The items that a user would rate highest.
+
+        Parameters
+        ----------
+        user
+            A user who was fitted; or give ``ratings``.
+        n : int
+            How many.
+        ratings : dict of item to rating, optional
+            Of a new user.
+        exclude_seen : bool
+            Leave out items that the user has rated.
+        by : {"mean", "lower"}
+            Order by the mean, or by the mean less a standard deviation.
+        min_ratings : int
+            Leave out items with fewer training ratings.
+
+        Returns
+        -------
+        list of dict
+            With rank, item, rating (the mean), sd and support.
+        """
+        check_is_fitted(self, "_params")
+        if by not in ("mean", "lower"):
+            raise InputError(f"{self._name}: by must be 'mean' or 'lower'; got {by!r}.")
+        if (user is None) == (ratings is None):
+            raise InputError(f"{self._name}: name a user who was fitted, or give the ratings of a new one.")
+        held, row = (
+            (self._training(), int(self._numbers([user], self.users_, "user")[0]))
+            if ratings is None
+            else (self._one_user(ratings), 0)
+        )
+        seen = held.indices[held.indptr[row] : held.indptr[row + 1]] if row >= 0 else np.empty(0, np.int64)
+        columns = np.flatnonzero(self.support_ >= min_ratings)
+        if exclude_seen:
+            columns = np.setdiff1d(columns, seen)
+        if not len(columns):
+            return []
+        shares, centre, spread = self._tastes(held, np.array([row]), np.array([-1]))
+        means, variances = self._item_gaussians(columns)
+        shares = np.broadcast_to(shares, means.shape)
+        means, variances = centre + spread * means, spread**2 * variances
+        if self.scale_ is None:
+            mean = (shares * means).sum(axis=1)
+            second = (shares * (means**2 + variances)).sum(axis=1)
+        else:
+            chances = self._steps(shares, means, variances, "normalised")
+            mean, second = chances @ self.scale_, chances @ self.scale_**2
+        sd = np.sqrt(np.maximum(second - mean**2, 0.0))
+        order = np.argsort(-(mean if by == "mean" else mean - sd), kind="stable")[:n]
+        return [
+            {
+                "rank": r + 1,
+                "item": self.items_[columns[i]].item()
+                if hasattr(self.items_[columns[i]], "item")
+                else self.items_[columns[i]],
+                "rating": float(mean[i]),
+                "sd": float(sd[i]),
+                "support": int(self.support_[columns[i]]),
+            }
+            for r, i in enumerate(order)
+        ]
+
+    def recommend_frame(self, user: Any = None, n: int = 10, **options: Any) -> Any:
+        """:meth:`recommend` as a pandas frame."""
+        return frame_of(self.recommend(user, n, **options))

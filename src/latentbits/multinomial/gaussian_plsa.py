@@ -1,0 +1,286 @@
+"""``GaussianPLSA``: every rating with its own hidden cause.
+
+Story: a rating of user u for item y has cause z with probability ``theta[u, z]`` and is then N(``means[z, y]``,
+``variances[z, y]``); ratings are scaled per user.  E-step P(z | u, y, v) ∝ [theta_uz N(v; c_yz, s²_yz)]^b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..base import LatentBitsEstimator
+from ..base.recommending import Recommending
+from ..data.block import Float
+from ..data.ratings import Ratings, RatingSource, user_scale
+from ..data.rng import content_uniforms, stream
+from ..data.summary import ValueTotals
+from ..engine.protocols import Again, Model
+from ..errors import InputError
+
+FOLD_IN_STEPS = 20
+LOG_TWO_PI = float(np.log(2 * np.pi))
+
+
+class GaussianParams(NamedTuple):
+    """Means and variances (K, D) of the (scaled) ratings of every item, and shares (K,) of the causes."""
+
+    means: Float
+    variances: Float
+    weights: Float
+
+
+class GaussianStats(NamedTuple):
+    """Sums over ratings."""
+
+    sums: Float  # (D, 3, K) shares, times the rating, times its square
+    log_likelihood: float
+
+
+class Ready(NamedTuple):
+    """Parameters in the form that blocks need."""
+
+    tables: Float  # (D, 3, K) as of the Bernoulli-Gauss model
+    params: GaussianParams
+
+
+@dataclass(frozen=True)
+class GaussianPlsaModel(Model):
+    """The maths; row state is theta (n, K).  Items are drawn by ``value_smoothing`` ratings of mean 0 and variance 1."""
+
+    params_type: ClassVar[Any] = GaussianParams
+    has_rows = True
+
+    n_components: int
+    temperature: float = 1.0
+    value_smoothing: float = 5.0
+    floor: float = 0.05
+
+    @property
+    def monotone(self) -> bool:  # type: ignore[override]
+        """Tempered steps are no EM."""
+        return bool(self.temperature == 1.0)
+
+    def start_rows(self, block: Any, params: GaussianParams, seed: int, restart: int) -> Float:
+        """Shares drawn from the simplex, by what the user rated."""
+        shares = -np.log1p(-content_uniforms(block.keys(), self.n_components, seed, "start", restart, 1))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def ready(self, params: GaussianParams) -> Ready:
+        """Logarithms, once per pass."""
+        tables = np.empty((params.means.shape[1], 3, self.n_components))
+        tables[:, 0] = -0.5 * (LOG_TWO_PI + np.log(params.variances)).T
+        tables[:, 1] = params.means.T
+        tables[:, 2] = (0.5 / params.variances).T
+        return Ready(tables, params)
+
+    def e_step(self, block: Any, rows: Float, ready: Ready) -> tuple[GaussianStats, Float]:
+        """Sums of the ratings of the causes, and the new shares of the users."""
+        from .kernels import rating_rows
+
+        theta, logs, weights = rows.copy(), np.empty(block.n_rows), block.row_weights()
+        sums = np.zeros(ready.tables.shape)
+        rating_rows(
+            block.indptr, block.indices, block.values, weights, ready.tables, self.temperature, 1, theta, sums, logs
+        )
+        return GaussianStats(sums, float(logs @ weights)), theta
+
+    def objective(self, ready: Ready, stats: GaussianStats) -> float:
+        """Log-likelihood of all ratings plus the log prior of the items."""
+        params = ready.params
+        prior = np.log(params.variances) + (1.0 + params.means**2) / params.variances
+        return stats.log_likelihood - 0.5 * self.value_smoothing * float(prior.sum())
+
+    def m_step(self, params: GaussianParams, stats: GaussianStats, again: Again | None) -> GaussianParams:
+        """Weighted moments, drawn toward mean 0 and variance 1."""
+        count, first, second = (np.ascontiguousarray(stats.sums[:, i].T) for i in range(3))
+        total = np.maximum(count + self.value_smoothing, 1e-300)
+        means = first / total
+        variances = np.maximum((second + self.value_smoothing) / total - means**2, self.floor)
+        mass = count.sum(axis=1)
+        return GaussianParams(means, variances, mass / max(float(mass.sum()), 1e-300))
+
+    def arrange(self, params: GaussianParams) -> GaussianParams:
+        """Causes by decreasing share."""
+        order = np.argsort(-params.weights, kind="stable")
+        return GaussianParams(params.means[order], params.variances[order], params.weights[order])
+
+    def folded(self, block: Any, ready: Ready) -> tuple[Float, Float]:
+        """Shares (n, K) of users at given items, and the log-likelihoods (n,) of their ratings."""
+        from .kernels import rating_rows
+
+        theta, logs = np.tile(ready.params.weights, (block.n_rows, 1)), np.empty(block.n_rows)
+        lists = (block.indptr, block.indices, block.values, np.ones(block.n_rows), ready.tables)
+        nothing = np.empty((0, 3, self.n_components))
+        rating_rows(*lists, self.temperature, FOLD_IN_STEPS, theta, nothing, logs)
+        rating_rows(*lists, 1.0, 1, theta.copy(), nothing, logs)
+        return theta, logs
+
+    def represent(self, block: Any, ready: Ready) -> Float:
+        """P(cause | user) (n, K)."""
+        return self.folded(block, ready)[0]
+
+    def log_prob(self, block: Any, ready: Ready) -> Float:
+        """Log-likelihood (n,) of the scaled ratings at the shares folded in."""
+        return self.folded(block, ready)[1]
+
+    def n_free(self, params: GaussianParams) -> int:
+        """Free parameters of the items; every user brings K - 1 more."""
+        return 2 * params.means.size
+
+
+class GaussianPLSA(Recommending, LatentBitsEstimator):  # type: ignore[misc]
+    """Gaussian probabilistic latent semantic analysis of ratings (Hofmann 2003).
+
+    Parameters
+    ----------
+    n_components : int
+        Number of causes K.
+    temperature : float
+        b of the tempered E-step, above 0 and up to 1; 1 is EM.
+    value_smoothing : float
+        κ: ratings of mean 0 and variance 1 added to every item and cause.
+    variance_floor : float
+        Least variance of the scaled ratings.
+    user_scale : {"zscore", "none"}
+        Rate every user on a scale of their own, or as they are.
+    duplicates : {"error", "last", "mean"}
+        What to do with two ratings of one item by one user.
+    unknown : {"error", "prior"}
+        Users and items that were not fitted are refused, or answered by what holds for everybody.
+    n_init, max_iter, tol, random_state, n_jobs, block_rows, verbose, time_limit, checkpoint, callbacks
+        As in :class:`~latentbits.PLSA`.
+
+    Attributes
+    ----------
+    users_, items_ : arrays
+        What users and items are called.
+    weights_ : (n_components,) array
+        Shares of the causes, decreasing.
+    means_, variances_ : (n_components, n_items) array
+        Of the scaled ratings of every item.
+    support_ : (n_items,) array
+        Training ratings of every item.
+
+    References
+    ----------
+    T. Hofmann, *Collaborative Filtering via Gaussian Probabilistic Latent Semantic Analysis*, SIGIR 2003.
+
+    Examples
+    --------
+    >>> from latentbits import GaussianPLSA
+    >>> users, items = [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3], list("abcabcabbcd")
+    >>> model = GaussianPLSA(2, random_state=0).fit((users, items, [5, 5, 1, 4, 5, 2, 1, 2, 1, 5, 5]))
+    >>> model.predict([0, 3], ["d", "a"]).shape
+    (2,)
+    """
+
+    record_types: ClassVar = {kind.__name__: kind for kind in (GaussianPlsaModel, GaussianParams, ValueTotals)}
+    score_kind = "estimate"
+    scale = None
+    fills = False
+    streams = False
+    samples = False
+    accelerate = False
+    has_criteria = False
+    warm_start = False
+    work = 4
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        temperature: float = 1.0,
+        value_smoothing: float = 5.0,
+        variance_floor: float = 0.05,
+        user_scale: str = "zscore",
+        duplicates: str = "error",
+        unknown: str = "error",
+        n_init: int = 1,
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        block_rows: int | None = None,
+        verbose: int = 0,
+        time_limit: float | None = None,
+        checkpoint: Any = None,
+        callbacks: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.temperature = temperature
+        self.value_smoothing = value_smoothing
+        self.variance_floor = variance_floor
+        self.user_scale = user_scale
+        self.duplicates = duplicates
+        self.unknown = unknown
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.block_rows = block_rows
+        self.verbose = verbose
+        self.time_limit = time_limit
+        self.checkpoint = checkpoint
+        self.callbacks = callbacks
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        self._one_of("user_scale", ("zscore", "none"))
+        self._one_of("duplicates", ("error", "last", "mean"))
+        self._one_of("unknown", ("error", "prior"))
+        self._number("value_smoothing", 0.0)
+        self._positive("variance_floor")
+        self._positive("temperature")
+        if self.temperature > 1:
+            raise InputError(f"{self._name}: temperature must be above 0 and up to 1; got {self.temperature!r}.")
+
+    def _check_table(self, sums: Any) -> None:
+        if sums.n_rows < self.n_components:
+            raise InputError(f"{self._name}: {self.n_components} causes need as many users; there are {sums.n_rows}.")
+
+    def _build(self, sums: Any) -> GaussianPlsaModel:
+        return GaussianPlsaModel(
+            int(self.n_components), float(self.temperature), float(self.value_smoothing), float(self.variance_floor)
+        )
+
+    def _start(self, model: GaussianPlsaModel, sweep: Any, seed: int, restart: int) -> GaussianParams:
+        shape = (model.n_components, self.n_features_in_)
+        means = 0.1 * stream(seed, "start", restart).standard_normal(shape)
+        return GaussianParams(means, np.ones(shape), np.full(model.n_components, 1.0 / model.n_components))
+
+    def _adopt(self) -> None:
+        self.means_, self.variances_, self.weights_ = self._params
+        self.components_ = self.means_
+        self._keep_ratings()
+
+    def predict(self, users: Any, items: Any) -> Any:
+        """Ratings of items by users, from the other ratings of these users.
+
+        Parameters
+        ----------
+        users, items : array-like
+            Equally many, or one of either.
+
+        Returns
+        -------
+        (n,) array
+        """
+        check_is_fitted(self, "_params")
+        return self._points(self._training(), *self._pairs(users, items))
+
+    def _points(self, ratings: Ratings, rows: Any, columns: Any) -> Any:
+        """Predictions of cells: the user's mean, and what the causes say of the item."""
+        picked = ratings.take(np.maximum(rows, 0))
+        owner = np.repeat(np.arange(len(rows)), np.diff(picked.indptr))
+        strange = np.isin(owner, np.flatnonzero(np.asarray(rows) < 0))
+        picked = picked.without(np.flatnonzero((picked.indices == np.asarray(columns)[owner]) | strange))
+        scaled = user_scale(picked, self.user_scale, (float(self.overall_[0]), float(self.overall_[1])))
+        source, ready = RatingSource(picked, scaled, None), self._model.ready(self._params)
+        theta = np.concatenate([self._model.represent(source.block(b), ready) for b in range(source.n_blocks)])
+        means = np.where((np.asarray(columns) < 0)[:, None], 0.0, self.means_.T[np.maximum(columns, 0)])
+        return scaled.means + scaled.spreads * (theta * means).sum(axis=1)
