@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from latentbits import BernoulliGaussMixture, BernoulliMixture
+from latentbits.bernoulli_gauss.alternating import RULES
 from latentbits.bernoulli_gauss.estimator import _words
 from latentbits.bernoulli_gauss.model import LbgModel, LbgParams
 from latentbits.data.source import open_source
@@ -135,7 +136,7 @@ def test_the_objective_never_falls_once_warm(monkeypatch):
 def test_soft_indicators_are_the_equations(monkeypatch):
     """A pass on dense rows by hand, zeros included; the density integrates to one; EM never loses."""
     monkeypatch.setenv("LATENTBITS_STRICT", "1")
-    X, labels = topics(50, 7, 2)
+    X, _ = topics(50, 7, 2)
     model = quiet_fit(X, 2, indicators="soft", tol=0.0, max_iter=60)
     for path in model.history_:
         warm = np.array(path[26:])
@@ -166,6 +167,40 @@ def test_soft_indicators_are_the_equations(monkeypatch):
     with pytest.raises(InputError, match="soft indicators"):
         model.keyword_mask(X)
     assert model.n_free_ == 1 + 3 * 2 * 7 + 14
+
+
+def test_rules_for_numbers_of_keywords():
+    p = np.array([[0.9, 0.5, 0.5, 0.1, 0.0], [0.6, 0.6, 0.0, 0.0, 0.0]])
+    mass, wanted = np.array([10.0, 4.0]), np.array([20.0, 12.0])
+    assert RULES["paper"](p, np.array([2.0, 4.0]), mass, wanted).tolist() == [3, 0]
+    assert RULES["full"](p, np.array([9.0, 9.0]), mass, wanted).tolist() == [3, 2]  # levels 0.4 and 0.6
+    assert RULES["hindex"](p, mass, mass, wanted).tolist() == [2, 2]  # 4.5 2.5 2.5: two words of at least 2
+
+
+def test_numbers_of_keywords_may_be_learned(monkeypatch):
+    monkeypatch.setenv("LATENTBITS_STRICT", "1")
+    X, labels = topics(200, 24, 2, seed=1)
+    for rule in ("paper", "full", "hindex"):
+        model = quiet_fit(X, 2, n_keywords=4, keyword_update=rule)
+        assert model.status_ == "fixed_point" or model.status_.startswith(("cycle(", "max_iter"))
+        assert len(model.n_keywords_) == 2 and (model.n_keywords_ >= 1).all() and len(model.alternation_) >= 1
+        path = np.array(model.history_[-1])  # keywords frozen
+        assert (np.diff(path) >= -1e-9 * np.abs(path[1:])).all() and model.objective_ == path[-1]
+        assert np.isfinite(model.score(X)) and clustering_accuracy(labels, model.predict(X)) > 0.8
+        mask = model.keyword_mask(X)
+        assert mask.sum() >= len(X)
+    with pytest.raises(InputError, match="hard indicators"):
+        quiet_fit(X, keyword_update="paper", indicators="soft")
+
+
+def test_cycles_are_told():
+    """The paper's rule falls in q, so it jumps to and fro: with one topic here between 1 and 14 keywords."""
+    rng = np.random.default_rng(4)
+    X = (rng.random((40, 20)) < 0.6) * rng.gamma(2.0, 1.0, (40, 20))
+    model = quiet_fit(X, 1, n_keywords=3, keyword_update="paper", init="random")
+    assert model.status_ == "cycle(2)"
+    assert [step["q"][0] for step in model.alternation_[-3:]] == [14.0, 1.0, 14.0]
+    assert 1 <= model.n_keywords_[0] <= 20  # the number that agrees with itself instead
 
 
 def test_binary_tables_are_bernoulli_mixtures():

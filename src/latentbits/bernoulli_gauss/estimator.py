@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,10 @@ from ..base.common import digest_of
 from ..data.block import Float
 from ..data.summary import ValueTotals
 from ..data.values import REALS, ValueBlock
+from ..engine.em import EMOptions, Point, State, em
 from ..engine.topics import given_shares, given_start, n_starts, started
-from ..errors import InputError, TableWarning
+from ..errors import InputError, NotConvergedWarning, TableWarning
+from .alternating import PrefixModel, alternate
 from .model import LbgModel, LbgParams, Words, round_half_up
 from .soft import SoftModel, SoftParams
 
@@ -40,6 +43,10 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
     ties : {"auto", "all", "first"}
         Whether all entries that equal the last keyword are keywords too, or the first columns only; "auto" takes all in
         tables of whole numbers.
+    keyword_update : {"none", "paper", "full", "hindex"}
+        Whether every topic learns a number of keywords of its own after the fit with ``n_keywords``: by the paper's rule (9),
+        its unreduced form, or the number that agrees with itself.  The rules mostly run in cycles, and selection fades: for
+        comparison with the paper only.  ``status_`` and ``alternation_`` tell what happened.
     indicators : {"hard", "soft"}
         Whether keywords are the largest entries of a row, or are told by probabilities, which suits small dense tables; then
         there is no number of keywords, and ``score`` is a proper density.
@@ -98,7 +105,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
     """
 
     record_types: ClassVar = {
-        kind.__name__: kind for kind in (LbgModel, LbgParams, SoftModel, SoftParams, Words, ValueTotals)
+        kind.__name__: kind for kind in (LbgModel, LbgParams, PrefixModel, SoftModel, SoftParams, Words, ValueTotals)
     }
     binarize = REALS
     streams = False
@@ -112,6 +119,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         *,
         n_keywords: Any = "auto",
         ties: str = "auto",
+        keyword_update: str = "none",
         indicators: str = "hard",
         smoothing: float = 1.0,
         value_smoothing: float = 10.0,
@@ -133,6 +141,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         self.n_components = n_components
         self.n_keywords = n_keywords
         self.ties = ties
+        self.keyword_update = keyword_update
         self.indicators = indicators
         self.smoothing = smoothing
         self.value_smoothing = value_smoothing
@@ -162,6 +171,9 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         for name in ("smoothing", "value_smoothing", "weight_smoothing"):
             self._number(name, 0.0)
         self._one_of("indicators", ("hard", "soft"))
+        self._one_of("keyword_update", ("none", "paper", "full", "hindex"))
+        if self.keyword_update != "none" and (self.indicators == "soft" or isinstance(self.n_keywords, float)):
+            raise InputError(f"{self._name}: keyword_update is for hard indicators and a number of keywords.")
         if self.variance_floor != "auto":
             self._positive("variance_floor")
         self._one_of("ties", ("auto", "all", "first"))
@@ -250,15 +262,18 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
 
     def _take(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
         super()._take(model, sweep, result, sums)
+        rows: list[Any] = [None] * sweep.n_blocks
+        self.status_ = "converged" if self.converged_ else "max_iter"
+        if self.keyword_update != "none":
+            model, rows = self._learn_keywords(model, sweep, sums)
         self.marginals_ = model.words.shares
         ready = model.ready(self._params)
-        stats = model.gather(ready, sweep.map(model.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0])
+        stats = model.gather(ready, sweep.map(model.e_step, rows, ready, keep_rows=False)[0])
         mass = stats.mass[:, None]
         self.keyword_prob_raw_ = np.where(mass > 0, stats.sums[:, 0].T / np.maximum(mass, 1e-300), 0.0)
         self.expected_rows_ = stats.mass
         self.labels_ = np.concatenate(sweep.collect(_Labels(model), ready))
         self.dead_components_ = [int(k) for k in np.flatnonzero(stats.mass < DEAD)]
-        self.status_ = "converged" if self.converged_ else "max_iter"
         if self.dead_components_:
             warnings.warn(
                 f"{self._name}: topics {', '.join(map(str, self.dead_components_))} hold no rows. Use fewer components.",
@@ -266,13 +281,41 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
                 stacklevel=5,
             )
 
+    def _learn_keywords(self, model: LbgModel, sweep: Any, sums: Any) -> tuple[Any, list[Any]]:
+        """Stages 2 and 3: the topics' own numbers of keywords, then EM with frozen keywords."""
+        centers = sums.sums / np.maximum(sums.ones, 1e-300)
+
+        def words_of(held: Any, rows: list[Any]) -> Words:
+            return _words(sums, sweep, held, centers, 0.0, model.words.floors, rows)
+
+        told = alternate(model, self._params, sweep, self.keyword_update, words_of)
+        options = EMOptions(self.max_iter, self.tol, max(1.0, sums.n_cells), accelerate=False)
+        point, path, settled = Point(told.params, told.rows), [], False
+        for step in em(told.model, sweep, State(point), options):
+            point, settled = step.point, step.settled
+            path.append(step.objective)
+        self.status_, self.alternation_ = told.status, told.history
+        self.history_.append(path)
+        self.n_iter_, self.converged_, self.objective_ = len(path), settled, path[-1]
+        if told.status == "max_iter":
+            warnings.warn(
+                f"{self._name}: the numbers of keywords were still changing after {len(told.history)} alternations.",
+                NotConvergedWarning,
+                stacklevel=6,
+            )
+        self._params, self._model = told.model.arrange(point.params), told.model
+        order = np.argsort(-point.params.weights, kind="stable")
+        self._model = replace(told.model, topic_keywords=told.model.topic_keywords[order])
+        self._adopt()
+        return self._model, told.rows
+
     def _adopt(self) -> None:
         params, words = self._params, self._model.words
         self.weights_, self.keyword_prob_, self.components_ = params.weights, params.probs, params.probs
         self.means_, self.variances_ = params.means, params.variances
         learned = params if isinstance(params, SoftParams) else words
         self.cross_means_, self.cross_variances_ = learned.cross_means, learned.cross_variances
-        self.n_keywords_ = self._model.n_keywords
+        self.n_keywords_ = getattr(self._model, "topic_keywords", self._model.n_keywords)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the topic probabilities of every row.
@@ -346,7 +389,7 @@ class _Keywords:
         self.model, self.centers = model, centers
 
     def __call__(self, block: ValueBlock, rows: Any) -> tuple[Float, None]:
-        lengths, counts = self.model.lengths(block), block.row_counts()
+        lengths, counts = self.model.lengths(block) if rows is None else rows, block.row_counts()
         first = np.arange(block.n_marked) - np.repeat(block.indptr[:-1], counts) < np.repeat(lengths, counts)
         columns, weights = block.indices[first], np.repeat(block.row_weights(), counts)[first]
         away = block.values[first] - self.centers[columns]
@@ -363,11 +406,18 @@ def variance_floors(sums: ValueTotals, share: float) -> Float:
 
 
 def _words(
-    sums: ValueTotals, sweep: Any, model: LbgModel, centers: Float, floor: float, floors: Float | None = None
+    sums: ValueTotals,
+    sweep: Any,
+    model: LbgModel,
+    centers: Float,
+    floor: float,
+    floors: Float | None = None,
+    rows: list[Any] | None = None,
 ) -> Words:
     """What is known of every word before the topics."""
     floors = variance_floors(sums, floor) if floors is None else floors
-    count, away, square = sweep.map(_Keywords(model, centers), [None] * sweep.n_blocks, keep_rows=False)[0]
+    held = [None] * sweep.n_blocks if rows is None else rows
+    count, away, square = sweep.map(_Keywords(model, centers), held, keep_rows=False)[0]
     total = max(float(count.sum()), 1e-300)
     # The Gaussian of all keywords, and of every word as a keyword, drawn one keyword toward it.
     values = away + count * centers
@@ -405,7 +455,8 @@ class _Mask:
         self.model = model
 
     def __call__(self, block: ValueBlock, ready: Any) -> Any:
-        lengths, counts = self.model.lengths(block), block.row_counts()
+        own = getattr(self.model, "new_lengths", None)
+        lengths, counts = self.model.lengths(block) if own is None else own(block, ready), block.row_counts()
         first = np.arange(block.n_marked) - np.repeat(block.indptr[:-1], counts) < np.repeat(lengths, counts)
         table = block.csr()
         table.data = first

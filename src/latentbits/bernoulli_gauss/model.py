@@ -212,10 +212,13 @@ class LbgModel(Model):
 
     def log_prob(self, block: ValueBlock, ready: Ready) -> Float:
         """log Pr(row) (n,), with the keywords that the row has."""
+        return self.log_density(block, ready, self.lengths(block))
+
+    def log_density(self, block: ValueBlock, ready: Ready, lengths: Any) -> Float:
+        """log Pr(row) (n,) with given numbers of keywords."""
         from ..engine.topic_kernels import share_rows
         from .kernels import cross_rows
 
-        lengths = self.lengths(block)
         scores, logs, cross = self.scores(block, ready, lengths), np.empty(block.n_rows), np.empty(block.n_rows)
         share_rows(scores, 1.0, np.ones(block.n_rows), logs)
         means, variances = self.words.cross_means, self.words.cross_variances

@@ -130,10 +130,11 @@ class SoftModel(Model):
     def _alone(self, k: int) -> Ready:
         """Every topic like the words themselves."""
         words = self.words
-        tiled = [
-            np.tile(part, (k, 1)) for part in (np.clip(words.shares, EDGE, 1 - EDGE), words.centers, words.spreads)
-        ]
-        return self.ready(SoftParams(np.full(k, 1.0 / k), *tiled, words.cross_means, words.cross_variances))
+        probs, means, variances = (np.tile(part, (k, 1)) for part in (words.shares, words.centers, words.spreads))
+        probs = np.clip(probs, EDGE, 1 - EDGE)
+        return self.ready(
+            SoftParams(np.full(k, 1.0 / k), probs, means, variances, words.cross_means, words.cross_variances)
+        )
 
     def objective(self, ready: Ready, stats: SoftStats) -> float:
         """Log-likelihood plus the penalties."""
