@@ -55,6 +55,7 @@ papers: $(VENV)/.test
 	$(BIN)/python -m papers.noisy_or --full
 	$(BIN)/python -m papers.bayesian_mixture --full
 	$(BIN)/python -m papers.gtm --full
+	$(BIN)/python -m papers.bernoulli_gauss --full
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.mixture

@@ -203,6 +203,34 @@ def document_cross_entropy(log_probabilities: Any) -> dict[str, float]:
     return {"nats": mean, "bits": bits, "sd": spread, "se": spread / len(values) ** 0.5, "perplexity": perplexity}
 
 
+def confusion_share(truth: Any, predicted: Any) -> Any:
+    """Confusion table whose cells are shares of all rows: rows are the true classes, columns the predicted ones.
+
+    Parameters
+    ----------
+    truth, predicted : (n,) array-like
+
+    Returns
+    -------
+    (n_classes, n_classes) array
+        In the order of the sorted classes.
+
+    Examples
+    --------
+    >>> confusion_share([0, 0, 1, 1], [0, 1, 1, 1]).tolist()
+    [[0.25, 0.25], [0.0, 0.5]]
+    """
+    truth, predicted = np.asarray(truth), np.asarray(predicted)
+    if truth.shape != predicted.shape or truth.ndim != 1 or not len(truth):
+        raise InputError(
+            f"confusion_share: two equally long lists are needed; got shapes {truth.shape} and {predicted.shape}."
+        )
+    classes = np.unique(np.concatenate((truth, predicted)))
+    out = np.zeros((len(classes), len(classes)))
+    np.add.at(out, (np.searchsorted(classes, truth), np.searchsorted(classes, predicted)), 1.0 / len(truth))
+    return out
+
+
 def fill_in_auc(truth: Any, probability: Any, by_row: bool = False) -> float:
     """Area under the ROC curve of filled cells: how often a one got a higher probability than a zero, ties one half.
 

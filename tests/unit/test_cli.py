@@ -261,6 +261,59 @@ def test_maps(capsys, tmp_path, monkeypatch):
     assert "LatentTrait with 1 components on 16 features" in out
 
 
+def test_tables_of_numbers(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=60)
+    words = (rng.random((60, 8)) < np.where(labels[:, None] == (np.arange(8) < 4), 0.8, 0.1)) * rng.integers(
+        1, 9, (60, 8)
+    )
+    words[:, 0] += 1
+    lines = ["doc," + ",".join(f"w{j}" for j in range(8)) + ",class"]
+    lines += [f"d{i}," + ",".join(map(str, row)) + f",{'ab'[labels[i]]}" for i, row in enumerate(words)]
+    (tmp_path / "words.csv").write_text("\n".join(lines) + "\n")
+    how = ("--id", "doc", "--label", "class")
+    for family in ("bernoulli-gauss", "unigrams", "plsa"):
+        out, _ = run(capsys, "fit", "words.csv", *how, "-m", family, "-k", 2, "--tol", 1e-4, "-o", "m.latentbits")
+        assert "with 2 components on 8 features" in out
+        rows = rows_of(run(capsys, "transform", "m.latentbits", "words.csv", *how)[0])
+        assert len(rows) == 60 and rows[3]["doc"] == "d3"
+    rows = rows_of(run(capsys, "classify", "words.csv", *how, "-k", 1)[0])
+    assert np.mean([row["class"] == "ab"[s] for row, s in zip(rows, labels)]) > 0.9
+    (tmp_path / "new.csv").write_text("\n".join(line.rpartition(",")[0] for line in lines[:6]) + "\n")
+    rows = rows_of(run(capsys, "classify", "words.csv", *how, "--new", "new.csv", "-k", 1)[0])
+    assert [row["row"] for row in rows] == [f"d{i}" for i in range(5)]
+    assert float(rows[0]["p_a"]) + float(rows[0]["p_b"]) == pytest.approx(1.0)
+    _, err = run(capsys, "classify", "words.csv", "--id", "doc", code=2)
+    assert "column 'class'" in err or "--label" in err
+    (tmp_path / "bad.csv").write_text("a,b\n1,-2\n3,4\n")
+    _, err = run(capsys, "fit", "bad.csv", "-m", "plsa", code=2)
+    assert "column 'b'" in err and "Negative" in err
+
+
+def test_recommend(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    lines = ["user,item,rating"]
+    for u in range(30):
+        for i in rng.permutation(8)[:5]:
+            lines.append(f"u{u},film{i},{int(np.clip(round(3 + 1.5 * (-1) ** (u + i) + rng.normal()), 1, 5))}")
+    (tmp_path / "ratings.csv").write_text("\n".join(lines) + "\n")
+    out, _ = run(capsys, "recommend", "ratings.csv", "--user", "u3", "--user", "u4", "-n", 2, "-k", 2)
+    rows = rows_of(out)
+    assert [row["user"] for row in rows] == ["u3", "u3", "u4", "u4"] and 1 <= float(rows[0]["rating"]) <= 5
+    assert "MAE" in run(capsys, "recommend", "ratings.csv", "--evaluate", "-k", 2)[0]
+    for arguments, words in (
+        (("--user", "nobody"), "user 'nobody' was not fitted"), ((), "name a user"),
+        (("--user", "u3", "--set", "k=3"), "no option 'k'"),
+    ):  # fmt: skip
+        assert words in run(capsys, "recommend", "ratings.csv", *arguments, code=2)[1]
+    (tmp_path / "odd.csv").write_text("u,f,3\nu,g\n")
+    assert (
+        "entry 1 ('u, g') is not user, item and rating" in run(capsys, "recommend", "odd.csv", "--user", "u", code=2)[1]
+    )
+
+
 def test_expand(capsys, tmp_path, model):
     table = tmp_path / "words.csv"
     lines = ["id,space,orbit,moon,god,faith"]

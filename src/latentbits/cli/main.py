@@ -18,7 +18,7 @@ from .. import __version__
 from ..errors import InputError, LatentBitsError
 from . import data as data_commands
 from . import links as link_analysis
-from . import models
+from . import models, weights
 from . import reproduce as experiments
 
 app = typer.Typer(
@@ -53,6 +53,8 @@ for _command in (
     models.sample,
     models.expand,
     link_analysis.links,
+    weights.recommend,
+    weights.classify,
     experiments.reproduce,
     data_commands.doctor,
 ):

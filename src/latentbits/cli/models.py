@@ -29,6 +29,9 @@ FAMILIES = {
     "boltzmann": "RestrictedBoltzmann",
     "gtm": "BinaryGTM",
     "trait": "LatentTrait",
+    "bernoulli-gauss": "BernoulliGaussMixture",
+    "unigrams": "MixtureOfUnigrams",
+    "plsa": "PLSA",
 }
 
 # Estimator options that the command line has options of its own for.
@@ -86,6 +89,16 @@ def _estimator(family: str, settings: list[str] | None = None, **options: Any) -
     if odd:
         raise InputError(f"{FAMILIES[family]} has no option {odd[0]!r}; it has: {', '.join(sorted(known))}.")
     return cls(**options)
+
+
+def _takes_values(family: str) -> bool:
+    """Whether tables of a family hold numbers, not bits."""
+    import latentbits
+
+    from ..data.values import Reals
+
+    cls = getattr(latentbits, FAMILIES[family]) if family in FAMILIES else None
+    return isinstance(getattr(cls, "binarize", None), Reals)
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -172,7 +185,7 @@ def fit(
     checkpoint = target.with_name(target.name + ".checkpoint")
     if resume and not checkpoint.exists():
         raise InputError(f"there is no checkpoint {checkpoint} to resume from; run without --resume.")
-    opened = table.open()
+    opened = table.open(values=_takes_values(model))
     if not resume and checkpoint.exists():
         _discard(checkpoint)
     estimator = _estimator(

@@ -49,6 +49,9 @@ _HOW_WRITTEN = {
 }
 
 
+_PLAIN = ("format", "id_column", "delimiter", "header")
+
+
 class TableFile:
     """A table that the command line names; :meth:`open` reads it."""
 
@@ -60,12 +63,24 @@ class TableFile:
             "encoding": "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding,
         }
 
-    def open(self, estimator: Any = None) -> Any:
-        """The table; for a fitted estimator with its threshold (unless the command line gives one) and its columns."""
+    def like(self, path: str, label: str) -> TableFile:
+        """Another table, written like this one; it may have the label column or not."""
+        other = TableFile(path, self.binarize, None, "utf-8", **{k: v for k, v in self.how.items() if k in _PLAIN})
+        other.how["encoding"] = self.how["encoding"]
+        names = other.open(values=True).columns or ()
+        other.how["label_columns"] = (label,) if label in names else ()
+        return other
+
+    def open(self, estimator: Any = None, values: bool = False) -> Any:
+        """The table; for a fitted estimator with its threshold (unless the command line gives one) and its columns.
+
+        With ``values`` the numbers themselves are kept.
+        """
         from ..data import read_table
+        from ..data.values import REALS
 
         if estimator is None:
-            return read_table(self.path, binarize=self.binarize, **self.how)
+            return read_table(self.path, binarize=REALS if values else self.binarize, **self.how)
         binarize = estimator.binarize if self.binarize is None else self.binarize
         columns = getattr(estimator, "feature_names_in_", None)
         return read_table(self.path, binarize=binarize, columns=columns, **self.how)

@@ -80,6 +80,11 @@ class BadCells:
 
 def _real_remedy(value: Any) -> str:
     """What to do about a value like this one in a table of numbers."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return "Counts, weights and ratings are numbers; leave columns of words out of the table."
     if isinstance(value, (int, float)) and value < 0:
         return "Negative values in data cannot be counts, weights or ratings; leave such columns out or shift them."
     if isinstance(value, (int, float)):

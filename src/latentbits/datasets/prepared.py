@@ -89,6 +89,16 @@ PREPARED = {
         "6724e16475098e6751a1898e7782adfe2d1f571a9431e56939287164b242ce63",
         "55,991 packages × 34,840 packages that they depend on",
     ),
+    "spambase": Prepared(
+        "spambase.npz",
+        "55031df2e8a3272df1cb17bd2e3b5cb2cac15a4485d8b6684351b412a712190a",
+        "4,601 mails × 57 frequencies, spam or not (UCI)",
+    ),
+    "movielens100k": Prepared(
+        "movielens100k.npz",
+        "248672996add97900810893280f5fc659645f884762c1069ea8aa823a5000ec0",
+        "100,000 ratings of 1,682 movies by 943 users (GroupLens; not to be redistributed)",
+    ),
     "debtags": Prepared(
         "large/debtags.npz",
         "d230f98ecb5feb56213a9d37de174b5b4645810df5cc135b08dab0639a4e4a63",
