@@ -63,6 +63,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.noisy_or
 	$(BIN)/python -m benchmarks.gibbs
 	$(BIN)/python -m benchmarks.gtm
+	$(BIN)/python -m benchmarks.bernoulli_gauss
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests papers benchmarks examples

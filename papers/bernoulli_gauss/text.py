@@ -116,13 +116,13 @@ def filters(full: bool, folder: Path) -> Outcome:
     out = Outcome(
         "bernoulli-gauss-filters",
         "Figure 1: support vector machines on filtered words",
-        f"1000 + 1000 posts, tf-idf; linear machines on {', '.join(f'{s:.0%}' for s in shares)} of the posts, {n_splits} "
+        f"1000 + 1000 posts, 4000 words, tf-idf; linear machines on {', '.join(f'{s:.0%}' for s in shares)} of the posts, {n_splits} "
         "splits; filter: 2 topics, 20 keywords, threshold 0.01, on training rows; LDA: shares of 20 topics",
     )
     curves: dict[str, Any] = {}
     for name, pair in (("unrelated", UNRELATED[3]), ("close", CLOSE[0])):
         texts, y = _pair(pair, 1000, 0)
-        counts = CountVectorizer(stop_words="english", min_df=2).fit_transform(texts).astype(float)
+        counts = CountVectorizer(stop_words="english", max_features=4000).fit_transform(texts).astype(float)
         by_method: dict[str, list[list[float]]] = {"raw": [], "LBG": [], "LDA": []}
         for share in shares:
             scores: dict[str, list[float]] = {method: [] for method in by_method}

@@ -147,3 +147,22 @@ def test_gtm_benchmarks_run():
         "memory": {"megabytes_above_input": 200.0, "n_iter": 20},
     }
     assert gtm.missed(bad) == ["ugtm", "retail not linear", "memory"]
+
+
+def test_bernoulli_gauss_benchmarks_run():
+    import scipy.sparse as sp
+
+    from benchmarks import bernoulli_gauss as bench
+
+    X = sp.random_array((60, 30), density=0.3, rng=np.random.default_rng(0), format="csr")
+    told = bench.product(X, 3, 1)
+    assert told["ratio"] > 0 and told["keywords"] <= 180
+    counts = X.copy()
+    counts.data = np.ceil(10 * counts.data)
+    assert bench.nmf_peer(counts, 2, 1)["seconds"]["PLSA"] > 0
+    assert bench.gaussian_peer(X, 1)["ratio"] > 0
+    good = {"product": {"ratio": 3.0}, "gaussian mixture": {"ratio": 50.0}, "nmf": {"ratio": 4.0}}
+    assert bench.missed(good) == []
+    assert bench.missed({"product": {"ratio": 5.0}, "gaussian mixture": {"ratio": 5.0}, "nmf": {"ratio": 1.0}}) == [
+        "product", "gaussian mixture", "nmf",
+    ]  # fmt: skip

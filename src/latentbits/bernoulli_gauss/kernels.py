@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import config, njit
 
 config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
@@ -47,16 +48,30 @@ def score_rows(indptr, lengths, indices, values, base, tables, scores):
 def sum_rows(indptr, lengths, indices, values, centers, shares, sums):
     """Add to ``sums`` (D, 3, K) what the keywords of the rows bring with ``shares`` (n, K), weights included."""
     n_topics = shares.shape[1]
+    some = np.empty(n_topics, np.int64)
     for i in range(lengths.shape[0]):
+        n_some = 0
+        for k in range(n_topics):
+            if shares[i, k] > 0.0:
+                some[n_some] = k
+                n_some += 1
         for p in range(indptr[i], indptr[i] + lengths[i]):
             j = indices[p]
             away = values[p] - centers[j]
             square = away * away
-            for k in range(n_topics):
-                share = shares[i, k]
-                sums[j, 0, k] += share
-                sums[j, 1, k] += share * away
-                sums[j, 2, k] += share * square
+            if 2 * n_some > n_topics:
+                for k in range(n_topics):
+                    share = shares[i, k]
+                    sums[j, 0, k] += share
+                    sums[j, 1, k] += share * away
+                    sums[j, 2, k] += share * square
+            else:  # rows are mostly sure of their topic
+                for s in range(n_some):
+                    k = some[s]
+                    share = shares[i, k]
+                    sums[j, 0, k] += share
+                    sums[j, 1, k] += share * away
+                    sums[j, 2, k] += share * square
 
 
 @njit(cache=True, nogil=True)

@@ -61,6 +61,7 @@ class Ready(NamedTuple):
     base: Float  # (K,)
     tables: Float  # (D, 3, K)
     params: LbgParams
+    penalty: float = 0.0
 
 
 class Words(NamedTuple):
@@ -122,12 +123,27 @@ class LbgModel(Model):
 
     def ready(self, params: LbgParams) -> Ready:
         """Logarithms, once per pass."""
-        log_off = np.log1p(-params.probs)
+        log_on, log_off, log_variances = np.log(params.probs), np.log1p(-params.probs), np.log(params.variances)
+        halves = 0.5 / params.variances
         tables = np.empty((params.probs.shape[1], 3, self.n_components))
-        tables[:, 0] = (np.log(params.probs) - log_off - 0.5 * (LOG_TWO_PI + np.log(params.variances))).T
-        tables[:, 1] = params.means.T
-        tables[:, 2] = (0.5 / params.variances).T
-        return Ready(np.log(params.weights) + log_off.sum(axis=1), tables, params)
+        tables[:, 0] = (log_on - log_off - 0.5 * (LOG_TWO_PI + log_variances)).T
+        tables[:, 1], tables[:, 2] = params.means.T, halves.T
+        penalty = self._penalty(params, log_on, log_off, log_variances, halves)
+        return Ready(np.log(params.weights) + log_off.sum(axis=1), tables, params, penalty)
+
+    def _penalty(self, params: LbgParams, log_on: Any, log_off: Any, log_variances: Float, halves: Float) -> float:
+        """What is added to the log-likelihood, from logarithms that are at hand."""
+        words, value = self.words, 0.0
+        if self.weight_smoothing > 0:
+            value += self.weight_smoothing * float(np.log(params.weights).sum())
+        if self.smoothing > 0:
+            value += self.smoothing * float((log_on @ words.shares + log_off @ (1.0 - words.shares)).sum())
+        if self.value_smoothing > 0:
+            away = params.means - words.centers
+            away *= away
+            away += words.spreads
+            value -= self.value_smoothing * float(0.5 * log_variances.sum() + np.vdot(away, halves))
+        return value
 
     def scores(self, block: ValueBlock, ready: Ready, lengths: Any = None) -> Float:
         """log p(topic, keywords of the row) (n, K)."""
@@ -159,17 +175,7 @@ class LbgModel(Model):
 
     def objective(self, ready: Ready, stats: LbgStats) -> float:
         """Log-likelihood of the keywords plus the penalties."""
-        params, words = ready.params, self.words
-        value = stats.log_likelihood
-        if self.weight_smoothing > 0:
-            value += self.weight_smoothing * float(np.log(params.weights).sum())
-        if self.smoothing > 0:
-            chances = words.shares * np.log(params.probs) + (1.0 - words.shares) * np.log1p(-params.probs)
-            value += self.smoothing * float(chances.sum())
-        if self.value_smoothing > 0:
-            away = words.spreads + (params.means - words.centers) ** 2
-            value -= 0.5 * self.value_smoothing * float((np.log(params.variances) + away / params.variances).sum())
-        return value
+        return stats.log_likelihood + ready.penalty
 
     def m_step(self, params: LbgParams | None, stats: LbgStats, again: Again | None) -> LbgParams:
         """Closed forms; words that a topic has hardly seen as keywords keep to their own Gaussian."""
@@ -179,13 +185,15 @@ class LbgModel(Model):
         seen, away, square = (stats.sums[:, i].T for i in range(3))  # (K, D) each
         with np.errstate(divide="ignore", invalid="ignore"):
             probs = (seen + self.smoothing * words.shares) / (mass + self.smoothing)[:, None]
-            total = seen + self.value_smoothing
-            shift = away / total
-            spread = (square + self.value_smoothing * words.spreads) / total - shift**2
-        known = total > 0
-        means = words.centers + np.where(known, shift, 0.0)
-        variances = np.maximum(np.where(known, spread, words.spreads), words.floors)
-        probs = np.clip(np.where(np.isfinite(probs), probs, words.shares), EDGE, 1 - EDGE)
+            total = 1.0 / (seen + self.value_smoothing)
+            shift = away * total
+            spread = (square + self.value_smoothing * words.spreads) * total - shift**2
+        if self.smoothing == 0 or self.value_smoothing == 0:  # topics that have seen nothing keep to the words
+            known = np.isfinite(total)
+            shift, spread = np.where(known, shift, 0.0), np.where(known, spread, words.spreads)
+            probs = np.where(np.isfinite(probs), probs, words.shares)
+        means, variances = words.centers + shift, np.maximum(spread, words.floors)
+        probs = np.clip(probs, EDGE, 1 - EDGE)
         temperature, warming = (1.0, 1.0) if params is None else (params.temperature, params.warming)
         # One layout, so that sums over them do not depend on where they come from.
         probs, means, variances = (np.ascontiguousarray(part) for part in (probs, means, variances))

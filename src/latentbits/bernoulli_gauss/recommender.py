@@ -29,11 +29,11 @@ class RatingModel(LbgModel):
         """Logarithms, once per pass."""
         if self.modelled:
             return super().ready(params)
+        log_variances, halves = np.log(params.variances), 0.5 / params.variances
         tables = np.empty((params.means.shape[1], 3, self.n_components))
-        tables[:, 0] = -0.5 * (LOG_TWO_PI + np.log(params.variances)).T
-        tables[:, 1] = params.means.T
-        tables[:, 2] = (0.5 / params.variances).T
-        return Ready(np.log(params.weights), tables, params)
+        tables[:, 0] = -0.5 * (LOG_TWO_PI + log_variances).T
+        tables[:, 1], tables[:, 2] = params.means.T, halves.T
+        return Ready(np.log(params.weights), tables, params, self._penalty(params, None, None, log_variances, halves))
 
     def log_prob(self, block: Any, ready: Ready) -> Float:
         """log p(ratings of the user, scaled) (n,)."""
