@@ -116,8 +116,9 @@ def filters(full: bool, folder: Path) -> Outcome:
     out = Outcome(
         "bernoulli-gauss-filters",
         "Figure 1: support vector machines on filtered words",
-        f"1000 + 1000 posts, 4000 words, tf-idf; linear machines on {', '.join(f'{s:.0%}' for s in shares)} of the posts, {n_splits} "
-        "splits; filter: 2 topics, 20 keywords, threshold 0.01, on training rows; LDA: shares of 20 topics",
+        f"1000 + 1000 posts, 4000 words, tf-idf; linear machines on {', '.join(f'{s:.0%}' for s in shares)} of the "
+        f"posts, {n_splits} splits; filter: 2 topics, 20 keywords, threshold 0.01, on training rows; LDA: shares "
+        "of 20 topics",
     )
     curves: dict[str, Any] = {}
     for name, pair in (("unrelated", UNRELATED[3]), ("close", CLOSE[0])):
@@ -175,7 +176,8 @@ def filtered_clusters(full: bool, folder: Path) -> Outcome:
     out = Outcome(
         "bernoulli-gauss-clusters",
         "Tables 2 and 3: k-means on filtered words",
-        f"400 + 400 posts, tf-idf, {n_draws} draws; filter: 2 topics, 20 keywords, threshold 0.02; rows scaled again",
+        f"400 + 400 posts, 4000 words, tf-idf, {n_draws} draws; filter: 2 topics, 20 keywords, threshold 0.02; rows scaled "
+        "again",
     )
     kept, result = [], {}
     for kind, pairs in (("close", CLOSE), ("unrelated", UNRELATED)):
@@ -183,7 +185,7 @@ def filtered_clusters(full: bool, folder: Path) -> Outcome:
             by_filter: dict[str, list[float]] = {"LBG": [], "all": []}
             for draw in range(n_draws):
                 texts, y = _pair(pair, 400, draw)
-                X = TfidfVectorizer(stop_words="english", min_df=2).fit_transform(texts)
+                X = TfidfVectorizer(stop_words="english", max_features=4000).fit_transform(texts)
                 keep = quietly(BernoulliGaussSelector(BernoulliGaussMixture(2, n_keywords=Q, random_state=draw)), X)
                 kept.append(float(keep.get_support().mean()))
                 for name, table in (("LBG", normalize(keep.transform(X))), ("all", X)):

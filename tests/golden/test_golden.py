@@ -14,13 +14,16 @@ import pytest
 
 import latentbits
 from latentbits import (
+    PLSA,
     AspectBernoulli,
     BayesianBernoulliMixture,
+    BernoulliGaussMixture,
     BernoulliMixture,
     BinaryGTM,
     DPBernoulliMixture,
     LatentTrait,
     LogisticPCA,
+    MixtureOfUnigrams,
     NoisyOrComponentAnalysis,
     RestrictedBoltzmann,
     VariationalBernoulliMixture,
@@ -55,7 +58,18 @@ FITS = {
         {"n_components": 3, "inference": "exact", "tol": 1e-9, "n_init": 1, "random_state": 0},
     ),
 }
+
+
+def _counts():
+    rng = np.random.default_rng(0)
+    return np.round(rng.gamma(0.4, 3.0, (60, 12)))
+
+
 FITS |= {
+    "gauss_counts_k2": lambda: (_counts(), {"n_components": 2, "n_keywords": 3, "random_state": 0}),
+    "gauss_soft_k2": lambda: (_counts(), {"n_components": 2, "indicators": "soft", "random_state": 0}),
+    "unigrams_k2": lambda: (_counts(), {"n_components": 2, "random_state": 0}),
+    "plsa_k2": lambda: (_counts(), {"n_components": 2, "n_init": 1, "tol": 1e-9, "max_iter": 2000, "random_state": 0}),
     "gtm_zoo": lambda: (datasets.load_zoo().data, {"latent_shape": (5, 4), "max_iter": 40}),
     "gtm_votes_bound": lambda: (
         datasets.load_votes().data,
@@ -74,6 +88,9 @@ FITS |= {
     ),
 }
 CLASSES = {
+    "gauss": BernoulliGaussMixture,
+    "unigrams": MixtureOfUnigrams,
+    "plsa": PLSA,
     "gtm": BinaryGTM,
     "trait": LatentTrait,
     "aspect": AspectBernoulli,

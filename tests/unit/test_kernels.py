@@ -8,11 +8,12 @@ import warnings
 import numpy as np
 import pytest
 
-from latentbits import BinaryGTM, LatentTrait
+from latentbits import PLSA, BernoulliGaussMixture, BinaryGTM, GaussianPLSA, LatentTrait, MixtureOfUnigrams
 from latentbits.aspect import kernels as aspect_kernels
+from latentbits.bernoulli_gauss import kernels as gauss_kernels
 from latentbits.data import kernels as data_kernels
 from latentbits.data.source import open_source
-from latentbits.engine import class_kernels
+from latentbits.engine import class_kernels, topic_kernels
 from latentbits.engine import kernels as engine_kernels
 from latentbits.errors import LatentBitsWarning
 from latentbits.gtm import kernels as gtm_kernels
@@ -21,6 +22,7 @@ from latentbits.logistic import trait_kernels
 from latentbits.mixture import gibbs_kernels, hyper_kernels, partition_kernels, split_kernels, wide_kernels
 from latentbits.mixture.partition_priors import PartitionPrior
 from latentbits.mixture.partitions import distances
+from latentbits.multinomial import kernels as count_kernels
 from latentbits.noisy_or import kernels as noisy_or_kernels
 from latentbits.noisy_or import sampling_kernels, weight_kernels
 
@@ -301,6 +303,38 @@ def test_maps_and_traits_as_python(monkeypatch):
         np.testing.assert_allclose(first, second, rtol=1e-7, atol=1e-9)
 
 
+def test_topics_as_python(monkeypatch):
+    """The kernels for tables of numbers as plain Python give the same fits."""
+    rng = np.random.default_rng(2)
+    X = np.round(rng.gamma(0.5, 3.0, (25, 6)))
+    X[:, 0] += 1
+    triples = (*np.nonzero(X), X[np.nonzero(X)])
+
+    def answers():
+        out = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LatentBitsWarning)
+            for options in ({}, {"indicators": "soft"}, {"keyword_update": "hindex"}):
+                model = BernoulliGaussMixture(
+                    2, n_keywords=2, init="random", max_iter=4, random_state=0, **options
+                ).fit(X)
+                out += [model.means_, model.score_samples(X)]
+            out.append(MixtureOfUnigrams(2, init="random", max_iter=4, random_state=0).fit(X).components_)
+            plsa = PLSA(2, n_init=1, max_iter=4, temperature=0.9, random_state=0).fit(X)
+            out += [plsa.components_, plsa.transform(X)]
+            ratings = GaussianPLSA(2, max_iter=4, random_state=0).fit(triples)
+            out += [ratings.means_, ratings.predict([0, 1], [1, 2])]
+        return out
+
+    compiled = answers()
+    for module in (gauss_kernels, count_kernels, topic_kernels):
+        for name, kernel in list(vars(module).items()):
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(module, name, _vectorised(kernel.py_func))
+    for first, second in zip(compiled, answers()):
+        np.testing.assert_allclose(first, second, rtol=1e-7, atol=1e-9)
+
+
 @pytest.mark.parametrize("compiled", [True, False])
 def test_packed_systems(compiled):
     rng = np.random.default_rng(0)
@@ -389,6 +423,13 @@ def test_one_signature_per_kernel(tmp_path):
         for solver in ("lbfgs", "mm"):
             LogisticPCA(2, n_init=1, ridge=1.0, tol=1e-3, solver=solver, random_state=0).fit(made)
         LatentTrait(2, n_init=1, tol=1e-3, random_state=0).fit(made).impute(made, how="sample")
+        whole = CONTAINERS[name](np.nan_to_num(table), tmp_path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LatentBitsWarning)
+            for options in ({"keyword_update": "paper"}, {"indicators": "soft"}):
+                BernoulliGaussMixture(2, n_keywords=2, max_iter=30, random_state=0, **options).fit(whole).score(whole)
+            MixtureOfUnigrams(2, random_state=0).fit(whole)
+            PLSA(2, n_init=1, tol=1e-3, random_state=0).fit(whole).transform(whole)
         for m_step in ("newton", "bound"):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LatentBitsWarning)
@@ -412,6 +453,9 @@ def test_one_signature_per_kernel(tmp_path):
         *modules,
         trait_kernels,
         gtm_kernels,
+        gauss_kernels,
+        count_kernels,
+        topic_kernels,
         gibbs_kernels,
         wide_kernels,
         split_kernels,

@@ -175,6 +175,20 @@ def test_saved_recommenders_come_back(fitted, tmp_path):
     assert not hasattr(model, "sample") and not hasattr(model, "impute") and not hasattr(model, "bic")
 
 
+def test_pictures_of_ratings(fitted):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    model = fitted[0]
+    ax = latentbits.plots.rating_distributions(model, 3, [1, 2, 4])
+    np.testing.assert_allclose(ax.images[0].get_array(), model.predict_distribution([3, 3, 3], [1, 2, 4]))
+    assert len(ax.texts) == 15 and [text.get_text() for text in ax.get_yticklabels()] == ["1", "2", "4"]
+    plt.close("all")
+    with pytest.raises(InputError, match="no distributions"):
+        latentbits.plots.rating_distributions(GaussianPLSA(), 0, [1])
+
+
 def test_evaluation():
     triples, _, known, _ = made(60)
     table = read_ratings(triples, "x")

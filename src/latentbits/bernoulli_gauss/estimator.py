@@ -100,7 +100,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
     >>> from latentbits import BernoulliGaussMixture
     >>> X = [[3, 2, 0, 0], [2, 3, 0, 1], [0, 0, 4, 2], [0, 1, 3, 3]]
     >>> model = BernoulliGaussMixture(2, n_keywords=2, random_state=0).fit(X)
-    >>> model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3]
+    >>> bool(model.labels_[0] == model.labels_[1] != model.labels_[2] == model.labels_[3])
     True
     """
 

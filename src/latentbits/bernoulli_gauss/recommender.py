@@ -91,12 +91,12 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
     Examples
     --------
     >>> from latentbits import BernoulliGaussRecommender
-    >>> users = [0, 0, 0, 1, 1, 1, 2, 2, 3, 3, 3]
-    >>> items = list("abcabcabbcd")
-    >>> ratings = [5, 5, 1, 4, 5, 2, 1, 2, 1, 5, 5]
-    >>> model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, ratings))
-    >>> bool(model.predict([2], ["c"])[0] > model.predict([2], ["b"])[0])
-    True
+    >>> users = [u for u in range(20) for _ in "abcd"]
+    >>> items = list("abcd") * 20
+    >>> ratings = [5, 5, 1, 2, 1, 2, 5, 4] * 10  # one half likes a and b, the other c and d
+    >>> model = BernoulliGaussRecommender(2, user_scale="none", random_state=0).fit((users, items, ratings))
+    >>> model.recommend(ratings={"a": 5, "c": 1}, n=1)[0]["item"]
+    'b'
     """
 
     record_types: ClassVar = {kind.__name__: kind for kind in (RatingModel, LbgParams, Words, ValueTotals)}

@@ -7,6 +7,7 @@ from .chains import coclustering, fill_ins, traces
 from .maps import component_planes, latent_map, node_images
 from .profiles import components, profile
 from .progress import restarts, selection
+from .ratings import rating_distributions
 from .sources import communities, loadings
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "loadings",
     "node_images",
     "profile",
+    "rating_distributions",
     "restarts",
     "selection",
     "tiles",

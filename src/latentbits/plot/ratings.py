@@ -1,0 +1,54 @@
+"""Pictures of predicted ratings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .axes import axes_of
+
+
+def rating_distributions(estimator: Any, user: Any, items: Any, *, ax: Any = None) -> Any:
+    """How a user would rate some items: the probability of every step of the scale, and the mean.
+
+    Parameters
+    ----------
+    estimator : BernoulliGaussRecommender
+        Fitted, with a scale.
+    user
+        A user who was fitted.
+    items : array-like
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    if not hasattr(estimator, "predict_distribution"):
+        raise InputError(f"rating_distributions: {type(estimator).__name__} has no distributions of ratings.")
+    items = np.atleast_1d(np.asarray(items))
+    chances = estimator.predict_distribution(np.repeat(user, len(items)), items)
+    ax = axes_of(ax, (6.4, 1.2 + 0.4 * len(items)))
+    image = ax.imshow(chances, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+    steps = estimator.scale_
+    ax.plot(
+        np.interp(chances @ steps, steps, np.arange(len(steps))),
+        np.arange(len(items)),
+        "k|",
+        markersize=14,
+        label="mean",
+    )
+    for i, j in np.ndindex(*chances.shape):
+        ax.text(
+            j, i, f"{chances[i, j]:.2f}", ha="center", va="center", color="white" if chances[i, j] > 0.6 else "black"
+        )
+    ax.set_xticks(range(len(steps)), [f"{step:g}" for step in steps])
+    ax.set_yticks(range(len(items)), [str(item) for item in items])
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+    ax.set_xlabel("rating")
+    ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), frameon=False)
+    ax.figure.colorbar(image, ax=ax, label="probability")
+    return ax
