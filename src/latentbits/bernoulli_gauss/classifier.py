@@ -260,6 +260,21 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         """
         return np.exp(self.predict_log_proba(X))
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of rows whose class is predicted.
+
+        Parameters
+        ----------
+        X : table
+        y : (n_rows,) array-like
+        sample_weight : (n_rows,) array-like, optional
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(X, y, sample_weight))
+
     def tune_threshold(self, X: Any, y: Any, false_positives: float = 0.01) -> Any:
         """Choose the log odds above which the second class is predicted, so that few rows of the first are.
 
