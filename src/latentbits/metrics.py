@@ -203,6 +203,34 @@ def document_cross_entropy(log_probabilities: Any) -> dict[str, float]:
     return {"nats": mean, "bits": bits, "sd": spread, "se": spread / len(values) ** 0.5, "perplexity": perplexity}
 
 
+def rating_errors(truth: Any, predicted: Any) -> Any:
+    """Mean absolute and root mean squared error of predicted ratings, with standard errors.
+
+    Parameters
+    ----------
+    truth, predicted : (n,) array-like
+        All ratings are predicted, none is left out.
+
+    Returns
+    -------
+    Errors
+        ``errors``, ``mae``, ``rmse``, ``mae_se``, ``rmse_se``; equal lengths of ``errors`` make paired comparisons.
+
+    Examples
+    --------
+    >>> rating_errors([4, 2, 5], [3, 3, 5])
+    MAE 0.6667 ± 0.3333, RMSE 0.8165 ± 0.2041 (3 ratings)
+    """
+    from .base.recommending import errors_of
+
+    truth, predicted = np.asarray(truth, dtype=float), np.asarray(predicted, dtype=float)
+    if truth.shape != predicted.shape or truth.ndim != 1 or not len(truth):
+        raise InputError(
+            f"rating_errors: two equally long lists are needed; got shapes {truth.shape} and {predicted.shape}."
+        )
+    return errors_of(predicted - truth)
+
+
 def confusion_share(truth: Any, predicted: Any) -> Any:
     """Confusion table whose cells are shares of all rows: rows are the true classes, columns the predicted ones.
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from latentbits import BernoulliGaussClassifier, BernoulliGaussMixture, BernoulliGaussSelector
+from latentbits import BernoulliGaussClassifier, BernoulliGaussMixture, BernoulliGaussSelector, select
 from latentbits.errors import InputError, LatentBitsWarning, TableWarning
 
 from .test_bernoulli_gauss import topics
@@ -46,6 +46,27 @@ def test_weights_and_priors_of_classes():
     np.testing.assert_allclose(weighted.joint_log_scores(X), repeated.joint_log_scores(X), rtol=1e-8)
     by_class = BernoulliGaussClassifier({0: 2, 1: 3}, random_state=0).fit(X, y)
     assert [e.n_components for e in by_class.estimators_] == [2, 3]
+
+
+def test_numbers_of_topics_by_cross_validation():
+    X, y = topics(240, 16, 4)
+    y = y % 2  # two topics in every class
+    model = BernoulliGaussClassifier("cv", random_state=0).fit(X, y)
+    assert list(model.cv_errors_) == [1, 2, 5, 10]
+    best = min(model.cv_errors_, key=lambda k: (model.cv_errors_[k], k))
+    assert [e.n_components for e in model.estimators_] == [best, best] and model.cv_errors_[2] < model.cv_errors_[1]
+    same = BernoulliGaussClassifier(best, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.joint_log_scores(X), same.joint_log_scores(X))
+    with pytest.raises(InputError, match="a dict or 'cv'"):
+        BernoulliGaussClassifier("many").fit(X, y)
+
+
+def test_choosing_the_number_of_topics():
+    X, _ = topics(300, 30, 3)
+    chosen = select(BernoulliGaussMixture(n_keywords=4, random_state=0), X, range(1, 6))
+    assert chosen.criterion == "rows" and chosen.simplest_ == 3
+    with pytest.raises(InputError, match="Use criterion='rows'"):
+        select(BernoulliGaussMixture(), X, criterion="cells")
 
 
 def test_thresholds():

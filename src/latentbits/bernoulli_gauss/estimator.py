@@ -107,6 +107,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
     record_types: ClassVar = {
         kind.__name__: kind for kind in (LbgModel, LbgParams, PrefixModel, SoftModel, SoftParams, Words, ValueTotals)
     }
+    criterion = "rows"  # BIC counts three numbers for every word and topic, most of which the prior sets
     binarize = REALS
     streams = False
     fills = False

@@ -123,10 +123,12 @@ def select(
     criterion = estimator.criterion if criterion is None else criterion
     if criterion not in CRITERIA:
         raise InputError(f"select: criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
+    if criterion == "cells" and not estimator.fills:
+        raise InputError(f"select: {type(estimator).__name__} has no unknown cells to be filled. Use criterion='rows'.")
     if criterion in ("bic", "aic") and not estimator.has_criteria:
         raise InputError(
             f"select: {type(estimator).__name__} has no {criterion.upper()} (it counts the parameters of one fitted model). "
-            "Use criterion='cells'."
+            f"Use criterion='{'cells' if estimator.fills else 'rows'}'."
         )
     if criterion == "rows" and not has_fit_parameter(estimator, "sample_weight"):
         raise InputError(
