@@ -135,6 +135,17 @@ def test_plsa_never_loses(monkeypatch):
     assert clustering_accuracy(labels, tempered.transform(X).argmax(axis=1)) > 0.9
 
 
+def test_the_temperature_may_be_chosen():
+    X, _ = counts(60, 40, length=12)  # short rows: too many topics fit them one by one
+    model = quiet(PLSA(8, temperature="auto", random_state=0), X)
+    tried = list(model.perplexities_)
+    assert tried[:2] == [1.0, 0.9] and model.temperature_ == min(tried, key=model.perplexities_.get) < 1.0
+    same = quiet(PLSA(8, temperature=model.temperature_, random_state=0), X)
+    np.testing.assert_array_equal(same.components_, model.components_)
+    with pytest.raises(InputError, match="no whole tokens"):
+        PLSA(2, temperature="auto").fit(X / 100)
+
+
 def test_fold_in_and_the_other_parameterisation():
     X, _ = counts()
     model = quiet(PLSA(3, random_state=0, tol=1e-9, max_iter=2000), X)

@@ -17,7 +17,7 @@ from ..base.common import seed_of
 from ..base.passes import table_sums
 from ..data.checks import check_weights
 from ..data.source import open_source
-from ..data.values import REALS
+from ..data.values import REALS, whole_table
 from ..engine.sweep import sweep_of
 from ..errors import InputError, LatentBitsWarning, TableWarning
 from .estimator import BernoulliGaussMixture, variance_floors
@@ -146,13 +146,13 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         mass = np.bincount(codes[counted], weights=None if weights is None else weights[counted])
         self.class_log_prior_ = self._log_priors(mass)
         floors = self._floors(X, weights)
-        rows = _Rows(source)
+        rows = whole_table(source)
         seed = seed_of(self.random_state)
         self.estimators_ = []
         for c, label in enumerate(self.classes_):
             mine = np.flatnonzero(codes == c)
             own = None if weights is None else weights[mine]
-            self.estimators_.append(self._one_class(label, rows.take(mine), own, floors, seed + c))
+            self.estimators_.append(self._one_class(label, rows[mine], own, floors, seed + c))
         self.threshold_, self.n_iter_ = 0.0, max(estimator.n_iter_ for estimator in self.estimators_)
         return self
 
@@ -165,10 +165,8 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         source = open_source(X, owner=type(self).__name__, binarize=REALS)
         if len(y) != source.shape[0]:
             raise InputError(f"{type(self).__name__}: y has {len(y)} classes for {source.shape[0]} rows; inconsistent.")
-        rows, weights = _Rows(source), check_weights(sample_weight, len(y), type(self).__name__)
-        folds = list(
-            StratifiedKFold(3, shuffle=True, random_state=seed_of(self.random_state) % 2**32).split(rows.table, y)
-        )
+        rows, weights = whole_table(source), check_weights(sample_weight, len(y), type(self).__name__)
+        folds = list(StratifiedKFold(3, shuffle=True, random_state=seed_of(self.random_state) % 2**32).split(rows, y))
         self.cv_errors_ = {}
         for k in CV_NUMBERS:
             wrong = []
@@ -176,8 +174,8 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
                 part = clone(self).set_params(n_components=k)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", LatentBitsWarning)
-                    part.fit(rows.take(train), y[train], None if weights is None else weights[train])
-                wrong.append(1.0 - part.score(rows.take(test), y[test], None if weights is None else weights[test]))
+                    part.fit(rows[train], y[train], None if weights is None else weights[train])
+                wrong.append(1.0 - part.score(rows[test], y[test], None if weights is None else weights[test]))
             self.cv_errors_[k] = float(np.mean(wrong))
         best = min(CV_NUMBERS, key=lambda k: (self.cv_errors_[k], k))
         chosen = clone(self).set_params(n_components=best).fit(X, y, sample_weight)
@@ -245,7 +243,7 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         probe = self.estimators_[0]
         source = open_source(X, owner=type(self).__name__, binarize=REALS, block_rows=probe.block_rows, work=probe.work)
         _check_same(self, X, source)
-        rows = _Rows(source).table
+        rows = whole_table(source)
         scores = [estimator.score_samples(rows) for estimator in self.estimators_]
         return np.stack(scores, axis=1) + self.class_log_prior_
 
@@ -335,21 +333,6 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         worst = -np.sort(-odds[first])
         self.threshold_ = float(worst[allowed]) if allowed < len(worst) else float(worst[-1] - 1.0)
         return self
-
-
-class _Rows:
-    """All rows of a source as one SciPy table, for picking those of a class."""
-
-    def __init__(self, source: Any) -> None:
-        import scipy.sparse as sp
-
-        parts = [source.block(b).csr() for b in range(source.n_blocks)]
-        self.table = sp.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
-        self.table.sort_indices()
-
-    def take(self, rows: Any) -> Any:
-        """Some rows."""
-        return self.table[rows]
 
 
 def _check_same(estimator: Any, X: Any, source: Any) -> None:

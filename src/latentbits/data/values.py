@@ -104,6 +104,14 @@ class ValueBlock:
         return hashes
 
 
+def whole_table(source: Any) -> Any:
+    """All rows of a source of numbers as one SciPy table."""
+    parts = [source.block(b).csr() for b in range(source.n_blocks)]
+    table = sp.vstack(parts, format="csr") if len(parts) > 1 else parts[0]
+    table.sort_indices()
+    return table
+
+
 def block_of_values(start: int, rows: Float | ValueLists, weights: Float | None = None) -> ValueBlock:
     """Block of dense rows, or of lists with ascending columns; zeros are dropped, rows put in order."""
     if isinstance(rows, ValueLists):
