@@ -12,6 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from latentbits import BernoulliGaussClassifier, BernoulliGaussMixture, BernoulliGaussSelector, select
+from latentbits.data.source import open_source
+from latentbits.data.values import REALS
 from latentbits.errors import InputError, LatentBitsWarning, TableWarning
 
 from .test_bernoulli_gauss import topics
@@ -78,10 +80,51 @@ def test_thresholds():
         model.tune_threshold(X[200:], y[200:], share)
         wrong = ((model.predict(X[200:]) == 1) & (y[200:] == 0)).mean()
         assert wrong <= share
-        assert wrong > share - 2 / 200 or model.threshold_ == 0.0
+        assert wrong > share - 2 / 200
     np.testing.assert_array_equal(model.predict_proba(X)[:, 1] > 0.5, model.decision_function(X) > 0)
     with pytest.raises(InputError, match="for two classes"):
         BernoulliGaussClassifier(1, random_state=0).fit(X, np.arange(400) % 3).tune_threshold(X, y)
+
+
+def test_columns_that_one_class_always_has():
+    """A zero there is no more than the class's keyword probability says: cross-Gaussians cancel between the classes."""
+    rng = np.random.default_rng(0)
+    X = rng.gamma(2.0, 1.0, (80, 4))
+    y = np.repeat([0, 1], 40)
+    X[:, 0] = np.where(y == 0, 5.5, X[:, 0] * (rng.random(80) < 0.5))
+    X[y == 1, 1] = 0.0
+    model = BernoulliGaussClassifier(1, random_state=0).fit(X, y)
+    scores = model.joint_log_scores(np.array([[0.0, 1.0, 1.0, 1.0]]))[0]
+    assert abs(scores[0] - scores[1]) < 30
+
+
+def test_what_a_keyword_is_is_settled_on_all_rows():
+    X, y = topics(100, 16, 2)
+    X[y == 1] *= np.random.default_rng(0).random((int((y == 1).sum()), 16)) < 0.4
+    X[:, 0] += 0.1
+    for number in ("auto", 3):
+        model = BernoulliGaussClassifier(1, n_keywords=number, random_state=0).fit(X, y)
+        rules = {(e._model.n_keywords, e._model.all_ties) for e in model.estimators_}
+        assert len(rules) == 1
+    whole = BernoulliGaussClassifier(1, n_keywords=2, random_state=0).fit(np.ceil(X), y)
+    assert whole.estimators_[0]._model.all_ties
+
+
+def test_constant_columns_borrow_a_floor():
+    for n in (7, 33, 100):
+        X = np.column_stack((np.full(n, 0.1), np.random.default_rng(0).random((n, 2))))
+        model = BernoulliGaussMixture(1, random_state=0).fit(X)
+        assert model._model.words.floors[0] > 1e-6
+
+
+def test_open_tables_are_not_touched():
+    X, y = topics(60, 10, 2)
+    source = open_source(X, binarize=REALS)
+    model = BernoulliGaussMixture(2, n_keywords=3, random_state=0).fit(X)
+    before = model.predict_proba(source)
+    model.keyword_mask(source)
+    BernoulliGaussClassifier(1, random_state=0).fit(source, y)
+    np.testing.assert_array_equal(model.predict_proba(source), before)
 
 
 def test_messages_of_the_classifier():
@@ -93,6 +136,16 @@ def test_messages_of_the_classifier():
     ):
         with pytest.raises(InputError, match=words):
             BernoulliGaussClassifier(**options).fit(X, y)
+    model = BernoulliGaussClassifier(1, variance_floor="auto", random_state=0).fit(X, y)
+    for ask in (lambda: model.tune_threshold(X, np.ones(40)), lambda: model.tune_threshold(X, y[:3])):
+        with pytest.raises(InputError, match="one class per row"):
+            ask()
+    with pytest.raises(InputError, match="from 0 to 1"):
+        model.tune_threshold(X, y, -0.1)
+    with pytest.raises(InputError, match="no number for class"):
+        BernoulliGaussClassifier({"x": 2}).fit(X, y)
+    with pytest.raises(InputError, match="every cell of class"):
+        BernoulliGaussClassifier(1).fit(np.where(y[:, None] == 1, 0.0, X), y)
     with pytest.raises(InputError, match="2 classes or more"):
         BernoulliGaussClassifier().fit(X, np.zeros(40))
     with pytest.raises(InputError, match="inconsistent"):

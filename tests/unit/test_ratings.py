@@ -166,6 +166,48 @@ def test_strangers(fitted):
     assert max(agreed, 1 - agreed) > 0.8
 
 
+def test_names_weights_and_refused_refits(tmp_path):
+    (rows, columns, values), _, _, _ = made(60)
+    users, items = np.array([f"u{i}" for i in rows]), np.array([f"film {j}" for j in columns])
+    model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, values))
+    model.save(tmp_path / "m.latentbits")
+    again = latentbits.load(tmp_path / "m.latentbits")
+    assert again.recommend("u3", 2) == model.recommend("u3", 2) and again.predict("u3", "film 1") == model.predict(
+        "u3", "film 1"
+    )
+    with pytest.raises(InputError, match="as many users"):
+        model.fit((["x"], ["film 1"], [3.0]))
+    assert model.predict("u3", "film 1") == again.predict("u3", "film 1")  # what was fitted is still there
+    # A user of weight zero is no user; whole weights are repeats.
+    weights = np.ones(60)
+    weights[7] = 0
+    odd = np.where(rows == 7, 50.0, values)
+    without = BernoulliGaussRecommender(2, random_state=0).fit((rows, columns, odd), sample_weight=weights)
+    plain = BernoulliGaussRecommender(2, random_state=0).fit((rows[rows != 7], columns[rows != 7], values[rows != 7]))
+    assert without.scale_.tolist() == plain.scale_.tolist() and without.overall_ == pytest.approx(plain.overall_)
+    np.testing.assert_allclose(without.predict(3, np.arange(15)), plain.predict(3, np.arange(15)), rtol=1e-8)
+    modelled = BernoulliGaussRecommender(2, missingness="modelled", random_state=0).fit((rows, columns, values))
+    for row in modelled.recommend(3, 5):
+        assert row["rating"] == pytest.approx(modelled.predict(3, row["item"])[0])
+    raw = GaussianPLSA(2, user_scale="none", unknown="prior", tol=1e-3, random_state=0).fit((rows, columns, values))
+    assert abs(raw.predict(3, 999)[0] - raw.overall_[0]) < 0.5
+    frame = pd.DataFrame([[5.0, np.nan], [1.0, 2.0], [4.0, 4.0]], columns=[10, 20])
+    assert read_ratings(frame, "x").items.tolist() == [10, 20]
+    for bad, words in (
+        ("hello", "three columns"),
+        (np.arange(4.0), "three columns"),
+        (([1, "a"], [1, 2], [1.0, 2.0]), "one kind|three"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read_ratings(bad if not isinstance(bad, tuple) else tuple(np.array(part, object) for part in bad), "x")
+    for ratings in ({0: np.nan}, {0: "five"}, {0: 500}):
+        with pytest.raises(InputError, match="ratings"):
+            modelled.fold_in(ratings)
+    for options in ({"folds": 1}, {"repeats": 0}):
+        with pytest.raises(InputError, match="or more"):
+            modelled.evaluate_all_but_one((rows, columns, values), **options)
+
+
 def test_saved_recommenders_come_back(fitted, tmp_path):
     model = fitted[0]
     model.save(tmp_path / "model.latentbits")

@@ -41,14 +41,15 @@ class Recommending(BaseEstimator):
     def _open(self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False) -> Any:
         """Ratings as blocks of users."""
         ratings = read_ratings(X, self._name, self.duplicates, None if reset else self.items_)
-        if reset:
-            self.users_, self.items_, self._ratings = ratings.users, ratings.items, ratings
-            self.n_features_in_ = len(ratings.items)
-            values = ratings.values
-            self.scale_ = self._scale(values)
-            self._overall = (float(values.mean()), max(float(values.var()), 1e-12))
-            self._users = user_scale(ratings, self.user_scale, self._overall)
         weights = check_weights(sample_weight, ratings.n_users, self._name)
+        if reset:
+            self._ratings, self.n_features_in_ = ratings, len(ratings.items)
+            self._counted = np.repeat(np.ones(ratings.n_users) if weights is None else weights, np.diff(ratings.indptr))
+            values, share = ratings.values, self._counted / max(float(self._counted.sum()), 1e-300)
+            self._steps_now = self._scale(values[self._counted > 0])
+            mean = float(share @ values)
+            self._overall = (mean, max(float(share @ (values - mean) ** 2), 1e-12))
+            self._users = user_scale(ratings, self.user_scale, self._overall)
         scaled = self._users if reset else user_scale(ratings, self.user_scale, tuple(self.overall_))
         return RatingSource(ratings, scaled, self.block_rows, weights)
 
@@ -71,7 +72,8 @@ class Recommending(BaseEstimator):
     def _keep_ratings(self) -> None:
         """Set the attributes that tell of the ratings that were fitted."""
         held = self._ratings
-        self.support_ = np.bincount(held.indices, minlength=len(self.items_))
+        self.users_, self.items_, self.scale_ = held.users, held.items, self._steps_now
+        self.support_ = np.bincount(held.indices[self._counted > 0], minlength=len(self.items_))
         self.overall_ = np.array(self._overall)
         self.rating_indptr_, self.rating_indices_, self.rating_values_ = held.indptr, held.indices, held.values
 
@@ -109,7 +111,14 @@ class Recommending(BaseEstimator):
                 f"{self._name}: the ratings of a user are a dict of item to rating; got {type(ratings).__name__!r}."
             )
         columns = self._numbers(list(ratings), self.items_, "item") if ratings else np.empty(0, np.int64)
-        values = np.array([float(value) for value in ratings.values()])
+        try:
+            values = np.array([float(value) for value in ratings.values()])
+        except (TypeError, ValueError):
+            raise InputError(f"{self._name}: ratings are numbers; got {list(ratings.values())!r:.60}.") from None
+        if not np.isfinite(values).all() or (self.scale_ is not None and not np.isin(values, self.scale_).all()):
+            raise InputError(
+                f"{self._name}: ratings must be on the scale of the fitted ones; got {values.tolist()!r:.60}."
+            )
         kept = np.flatnonzero(columns >= 0)
         indptr = np.array([0, len(kept)], np.int64)
         return Ratings(indptr, columns[kept].astype(np.int32), values[kept], np.array([0]), self.items_)
@@ -137,6 +146,8 @@ class Recommending(BaseEstimator):
         Errors
             ``errors`` of all predictions in a fixed order, ``mae``, ``rmse`` and their standard errors.
         """
+        self._check_whole("folds", folds, 2)
+        self._check_whole("repeats", repeats, 1)
         table = read_ratings(ratings, self._name, self.duplicates)
         parts = []
         for train, test, hidden in all_but_one(table, folds, repeats, seed_of(random_state)):

@@ -145,14 +145,16 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         codes = np.where(counted, np.searchsorted(self.classes_, np.where(counted, y, self.classes_[0])), -1)
         mass = np.bincount(codes[counted], weights=None if weights is None else weights[counted])
         self.class_log_prior_ = self._log_priors(mass)
-        floors = self._floors(X, weights)
+        sums = self._whole_sums(X, weights)
+        floor = 0.01 if self.variance_floor == "auto" else self.variance_floor
+        floors, rule = variance_floors(sums, float(floor)), self._keyword_rule(sums)
         rows = whole_table(source)
         seed = seed_of(self.random_state)
         self.estimators_ = []
         for c, label in enumerate(self.classes_):
             mine = np.flatnonzero(codes == c)
             own = None if weights is None else weights[mine]
-            self.estimators_.append(self._one_class(label, rows[mine], own, floors, seed + c))
+            self.estimators_.append(self._one_class(label, rows[mine], own, floors, rule, seed + c))
         self.threshold_, self.n_iter_ = 0.0, max(estimator.n_iter_ for estimator in self.estimators_)
         return self
 
@@ -179,6 +181,7 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
             self.cv_errors_[k] = float(np.mean(wrong))
         best = min(CV_NUMBERS, key=lambda k: (self.cv_errors_[k], k))
         chosen = clone(self).set_params(n_components=best).fit(X, y, sample_weight)
+        self.__dict__.pop("feature_names_in_", None)
         for name, value in vars(chosen).items():
             if name.endswith("_"):
                 setattr(self, name, value)
@@ -200,14 +203,32 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
             )
         return np.log(chances)
 
-    def _floors(self, X: Any, weights: Any) -> Any:
-        """Least variances, told by the whole table."""
+    def _whole_sums(self, X: Any, weights: Any) -> Any:
+        """Sums of the table of all classes."""
         source = open_source(X, owner=type(self).__name__, binarize=REALS, sample_weight=weights)
-        return variance_floors(table_sums(sweep_of(source))[0], float(self.variance_floor))
+        return table_sums(sweep_of(source))[0]
 
-    def _one_class(self, label: Any, rows: Any, weights: Any, floors: Any, seed: int) -> BernoulliGaussMixture:
+    def _keyword_rule(self, sums: Any) -> dict[str, Any]:
+        """Options that say what a keyword is, settled on all rows: densities of other rules do not compare."""
+        if isinstance(self.n_keywords, str) and self.n_keywords == "all":
+            return {"n_keywords": 1.0, "ties": "first"}
+        whole = BernoulliGaussMixture(n_keywords=self.n_keywords)
+        whole._check_options()
+        rule = whole._keyword_rule(sums)
+        number = rule["n_keywords"] if rule["by_share"] else int(rule["n_keywords"])
+        return {"n_keywords": number, "ties": "all" if rule["all_ties"] else "first"}
+
+    def _one_class(
+        self, label: Any, rows: Any, weights: Any, floors: Any, rule: dict[str, Any], seed: int
+    ) -> BernoulliGaussMixture:
         """The mixture of one class."""
-        wanted = self.n_components.get(label, 1) if isinstance(self.n_components, dict) else self.n_components
+        wanted = self.n_components
+        if isinstance(wanted, dict):
+            if label not in wanted:
+                raise InputError(f"{type(self).__name__}: n_components has no number for class {label!r}.")
+            wanted = wanted[label]
+        if rows.nnz == 0:
+            raise InputError(f"{type(self).__name__}: every cell of class {label!r} is 0; nothing can be learnt of it.")
         n_rows = rows.shape[0]
         if isinstance(wanted, (int, np.integer)) and wanted > n_rows:
             warnings.warn(
@@ -217,11 +238,9 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
                 stacklevel=3,
             )
             wanted = n_rows
-        everything = isinstance(self.n_keywords, str) and self.n_keywords == "all"
         mixture = BernoulliGaussMixture(
             wanted,
-            n_keywords=1.0 if everything else self.n_keywords,
-            ties="first",
+            **rule,
             smoothing=self.smoothing,
             value_smoothing=self.value_smoothing,
             variance_floor=self.variance_floor,
@@ -234,7 +253,7 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         )
         mixture._floors = floors
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LatentBitsWarning)  # empty rows and small classes are what they are
+            warnings.simplefilter("ignore", TableWarning)  # empty rows and small classes are what they are
             return mixture.fit(rows, sample_weight=weights)
 
     def joint_log_scores(self, X: Any) -> Any:
@@ -329,6 +348,14 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
             raise InputError(f"{type(self).__name__}: a threshold is for two classes; there are {len(self.classes_)}.")
         self.threshold_ = 0.0
         odds, first = self.decision_function(X), np.asarray(y) == self.classes_[0]
+        if first.shape != odds.shape or not first.any():
+            raise InputError(
+                f"{type(self).__name__}: y must hold one class per row, some of them {self.classes_[0]!r}."
+            )
+        if not 0 <= false_positives <= 1:
+            raise InputError(
+                f"{type(self).__name__}: false_positives must be a share from 0 to 1; got {false_positives!r}."
+            )
         allowed = int(np.floor(false_positives * len(odds)))
         worst = -np.sort(-odds[first])
         self.threshold_ = float(worst[allowed]) if allowed < len(worst) else float(worst[-1] - 1.0)

@@ -258,12 +258,18 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
             params = given_start(model, sweep, given_shares(self.init, sweep, model.n_components, self._name))
         return params
 
+    def _going_on(self, model: Any, fresh: Any) -> Any:
+        if not isinstance(self._params, model.params_type):
+            raise InputError(f"{self._name}: warm_start cannot go on with other indicators. Make a new estimator.")
+        return self._params
+
     def _start_digest(self) -> str:
         return "" if isinstance(self.init, str) else digest_of((np.asarray(self.init, dtype=float),))
 
     def _take(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
         super()._take(model, sweep, result, sums)
         rows: list[Any] = [None] * sweep.n_blocks
+        self.__dict__.pop("alternation_", None)
         self.status_ = "converged" if self.converged_ else "max_iter"
         if self.keyword_update != "none":
             model, rows = self._learn_keywords(model, sweep, sums)
@@ -400,8 +406,8 @@ class _Keywords:
 
 def variance_floors(sums: ValueTotals, share: float) -> Float:
     """Least variances (D,): a share of the column's own; columns that never vary borrow the mean of the others."""
-    variances = sums.variances
-    varying = variances > 1e-300
+    variances, means = sums.variances, sums.sums / max(sums.weight, 1e-300)
+    varying = variances > 1e-10 * means**2 + 1e-300  # a difference of sums is never quite zero
     usual = float(variances[varying].mean()) if varying.any() else 1.0
     return np.maximum(share * np.where(varying, variances, usual), LEAST_VARIANCE)
 
@@ -432,8 +438,8 @@ def _words(
     others = np.maximum(sums.weight - count, 0.0)
     left, left_squares = sums.sums - values, sums.squares - (square + 2 * away * centers + count * centers**2)
     known = others > 1e-9 * max(sums.weight, 1e-300)
-    cross = np.where(known, left / np.where(known, others, 1.0), sums.sums / max(sums.weight, 1e-300))
-    cross = np.maximum(cross, 0.0)
+    # Where every row has the keyword, what is no keyword is a zero of a row to come.
+    cross = np.maximum(np.where(known, left / np.where(known, others, 1.0), 0.0), 0.0)
     cross_variances = np.where(known, left_squares / np.where(known, others, 1.0) - cross**2, 0.0)
     shares = (count + 0.5) / (sums.weight + 1.0)
     return Words(shares, word_centers, spreads, floors, cross, np.maximum(cross_variances, floors))

@@ -115,16 +115,17 @@ def soft_rows(indptr, indices, values, base, tables, cross, at_zero, scores):
 
 
 @njit(cache=True, nogil=True)
-def soft_sums(indptr, indices, values, tables, cross, shares, sums, others, seen):
+def soft_sums(indptr, indices, values, centers, tables, cross, shares, sums, others, seen):
     """Add what the entries bring with ``shares`` (n, K), weights included.
 
-    ``sums`` (D, 3, K): keyword shares, times the value, times its square; ``others`` (D, 3) the same of what are no keywords;
-    ``seen`` (D, K) the shares of rows that have an entry there.
+    ``sums`` (D, 3, K): keyword shares, times the distance from ``centers`` (D,), times its square; ``others`` (D, 3) the same
+    of what are no keywords; ``seen`` (D, K) the shares of rows that have an entry there.
     """
     n_topics = shares.shape[1]
     for i in range(shares.shape[0]):
         for p in range(indptr[i], indptr[i + 1]):
             j, m = indices[p], values[p]
+            off_center = m - centers[j]
             away = m - cross[j, 1]
             other = cross[j, 0] - away * away * cross[j, 2]
             for k in range(n_topics):
@@ -135,8 +136,8 @@ def soft_sums(indptr, indices, values, tables, cross, shares, sums, others, seen
                 seen[j, k] += share
                 mine, rest = share * rho, share * (1.0 - rho)
                 sums[j, 0, k] += mine
-                sums[j, 1, k] += mine * m
-                sums[j, 2, k] += mine * m * m
+                sums[j, 1, k] += mine * off_center
+                sums[j, 2, k] += mine * off_center * off_center
                 others[j, 0] += rest
-                others[j, 1] += rest * m
-                others[j, 2] += rest * m * m
+                others[j, 1] += rest * off_center
+                others[j, 2] += rest * off_center * off_center

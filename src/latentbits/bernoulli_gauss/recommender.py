@@ -393,6 +393,7 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
             With rank, item, rating (the mean), sd and support.
         """
         check_is_fitted(self, "_params")
+        self._check_whole("n", n, 1)
         if by not in ("mean", "lower"):
             raise InputError(f"{self._name}: by must be 'mean' or 'lower'; got {by!r}.")
         if (user is None) == (ratings is None):
@@ -408,10 +409,7 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
             columns = np.setdiff1d(columns, seen)
         if not len(columns):
             return []
-        shares, centre, spread = self._tastes(held, np.array([row]), np.array([-1]))
-        means, variances = self._item_gaussians(columns)
-        shares = np.broadcast_to(shares, means.shape)
-        means, variances = centre + spread * means, spread**2 * variances
+        shares, means, variances = self._mixed(held, np.full(len(columns), row), columns)
         if self.scale_ is None:
             mean = (shares * means).sum(axis=1)
             second = (shares * (means**2 + variances)).sum(axis=1)

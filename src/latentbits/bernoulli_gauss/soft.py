@@ -33,7 +33,7 @@ class SoftStats(NamedTuple):
     """Sums over rows, zeros included."""
 
     mass: Float  # (K,)
-    sums: Float  # (D, 3, K) keyword shares, times the value, times its square
+    sums: Float  # (D, 3, K) keyword shares, times the distance from the word's centre, times its square
     others: Float  # (D, 3)
     seen: Float  # (D, K) shares of the rows that have an entry
     log_likelihood: float
@@ -112,15 +112,17 @@ class SoftModel(Model):
         d, k = block.n_columns, shares.shape[1]
         sums, others, seen = np.zeros((d, 3, k)), np.zeros((d, 3)), np.zeros((d, k))
         lists = (block.indptr, block.indices, block.values)
-        soft_sums(*lists, ready.tables, ready.cross, shares, sums, others, seen)
+        soft_sums(*lists, self.words.centers, ready.tables, ready.cross, shares, sums, others, seen)
         return SoftStats(shares.sum(axis=0), sums, others, seen, 0.0)
 
     def gather(self, ready: Ready, stats: SoftStats) -> SoftStats:
-        """With the zeros, which are alike in all rows: they add to the counts only."""
-        left = np.maximum(stats.mass - stats.seen, 0.0)
+        """With the zeros, which are alike in all rows."""
+        left, centers = np.maximum(stats.mass - stats.seen, 0.0), self.words.centers
         sums, others = stats.sums.copy(), stats.others.copy()
-        sums[:, 0] += left * ready.zero_share
-        others[:, 0] += (left * (1.0 - ready.zero_share)).sum(axis=1)
+        mine, rest = left * ready.zero_share, (left * (1.0 - ready.zero_share)).sum(axis=1)
+        for power in range(3):
+            sums[:, power] += mine * ((-centers) ** power)[:, None]
+            others[:, power] += rest * (-centers) ** power
         return stats._replace(sums=sums, others=others)
 
     def summed(self, block: Any, shares: Float) -> SoftStats:
@@ -157,12 +159,11 @@ class SoftModel(Model):
         seen, first, second = (np.ascontiguousarray(stats.sums[:, i].T) for i in range(3))
         probs = (seen + self.smoothing * words.shares) / np.maximum(mass + self.smoothing, 1e-300)[:, None]
         total = np.maximum(seen + kappa, 1e-300)
-        means = (first + kappa * words.centers) / total
-        spread = second - 2 * means * first + means**2 * seen
-        spread = (spread + kappa * ((means - words.centers) ** 2 + words.spreads)) / total
+        shift = first / total
+        means, spread = words.centers + shift, (second + kappa * words.spreads) / total - shift**2
         count = np.maximum(stats.others[:, 0], 1e-300)
-        cross = stats.others[:, 1] / count
-        cross_variances = np.maximum(stats.others[:, 2] / count - cross**2, words.floors)
+        off = stats.others[:, 1] / count
+        cross, cross_variances = words.centers + off, np.maximum(stats.others[:, 2] / count - off**2, words.floors)
         temperature, warming = (1.0, 1.0) if params is None else (params.temperature, params.warming)
         return SoftParams(
             weights, np.clip(probs, EDGE, 1 - EDGE), means, np.maximum(spread, words.floors), cross, cross_variances,

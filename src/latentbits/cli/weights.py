@@ -17,11 +17,6 @@ RatingsPath = Annotated[
 ]
 
 
-def _number_or_word(word: str) -> Any:
-    """A name as a whole number if it is one."""
-    return int(word) if word.isdecimal() else word
-
-
 def read_triples(path: str, delimiter: str | None, encoding: str) -> tuple[list[Any], list[Any], list[float]]:
     """Users, items and ratings of a text file."""
     from ..data.text import opened
@@ -39,17 +34,31 @@ def read_triples(path: str, delimiter: str | None, encoding: str) -> tuple[list[
     users, items, ratings = [], [], []
     for number, line in enumerate(lines):
         try:
-            users.append(_number_or_word(line[0].strip()))
-            items.append(_number_or_word(line[1].strip()))
+            users.append(line[0].strip())
+            items.append(line[1].strip())
             ratings.append(float(line[2]))
         except (IndexError, ValueError):
             raise FileError(f"{path}: entry {number} ({', '.join(line)!r:.60}) is not user, item and rating.") from None
     return _alike(users), _alike(items), ratings
 
 
-def _alike(names: list[Any]) -> list[Any]:
-    """Names of one kind: numbers only if all are."""
-    return names if all(isinstance(name, int) for name in names) else [str(name) for name in names]
+def _alike(names: list[str]) -> list[Any]:
+    """Names as whole numbers if all of them are, and are written as such."""
+    return (
+        [int(name) for name in names] if all(name.isdecimal() and str(int(name)) == name for name in names) else names
+    )
+
+
+def _options(cls: Any, setting: list[str] | None, own: tuple[str, ...]) -> dict[str, Any]:
+    """Further options of a class from NAME=VALUE; those with an option of their own, and unknown ones, are refused."""
+    options = dict(_setting(text) for text in setting or ())
+    known = cls().get_params(deep=False)
+    for name in options:
+        if name in own:
+            raise InputError(f"--set {name}=...: use the command's own option for it.")
+        if name not in known:
+            raise InputError(f"{cls.__name__} has no option {name!r}; it has: {', '.join(sorted(known))}.")
+    return options
 
 
 def recommend(
@@ -76,11 +85,7 @@ def recommend(
     if not user and not evaluate:
         raise InputError("name a user with --user, or ask for --evaluate.")
     triples = read_triples(ratings, delimiter, encoding)
-    options = dict(_setting(text) for text in setting or ())
-    known = BernoulliGaussRecommender().get_params(deep=False)
-    odd = [name for name in options if name not in known]
-    if odd:
-        raise InputError(f"BernoulliGaussRecommender has no option {odd[0]!r}; it has: {', '.join(sorted(known))}.")
+    options = _options(BernoulliGaussRecommender, setting, ("n_components", "random_state", "n_jobs"))
     model = BernoulliGaussRecommender(n_components, random_state=seed, n_jobs=jobs, **options)
     with _told():
         if evaluate:
@@ -114,7 +119,7 @@ def classify(
     if len(opened.labels) != 1:
         raise InputError("name the column with the classes with --label, and no other.")
     label, classes = next(iter(opened.labels.items()))
-    options = dict(_setting(text) for text in setting or ())
+    options = _options(BernoulliGaussClassifier, setting, ("n_components", "random_state"))
     model = BernoulliGaussClassifier(n_components, random_state=seed, **options)
     with _told():
         model.fit(opened.reader, np.array(classes))

@@ -61,15 +61,26 @@ def read_ratings(X: Any, owner: str, duplicates: str = "error", items: Any = Non
         return _lists(rows, columns, coo.data, np.arange(X.shape[0]), np.arange(X.shape[1]), owner, duplicates, items)
     users, things, values = _triples(X, owner)
     if users is None:
-        table = np.asarray(X, dtype=np.float64)
-        names = (
-            np.array([str(name) for name in X.columns], object) if hasattr(X, "columns") else np.arange(table.shape[1])
-        )
+        try:
+            table = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            table = np.empty(0)
+        if table.ndim != 2:
+            raise InputError(
+                f"{owner}: ratings are three columns (user, item, rating), three equally long lists, or a table of users × "
+                "items."
+            )
+        names = np.asarray(X.columns) if hasattr(X, "columns") else np.arange(table.shape[1])
         ids = np.asarray(X.index) if hasattr(X, "index") and hasattr(X, "columns") else np.arange(len(table))
         rows, columns = np.nonzero(~np.isnan(table))
         return _lists(rows, columns, table[rows, columns], ids, names, owner, duplicates, items)
-    user_ids, rows = np.unique(users, return_inverse=True)
-    item_ids, columns = np.unique(things, return_inverse=True)
+    try:
+        user_ids, rows = np.unique(users, return_inverse=True)
+        item_ids, columns = np.unique(things, return_inverse=True)
+    except TypeError:
+        raise InputError(
+            f"{owner}: ids of users, and those of items, must be of one kind, all numbers or all text."
+        ) from None
     return _lists(rows, columns, values, user_ids, item_ids, owner, duplicates, items)
 
 
@@ -86,7 +97,7 @@ def _triples(X: Any, owner: str) -> tuple[Any, Any, Any]:
             f"{owner}: users, items and ratings must be equally long; got {[len(part) for part in parts]}."
         )
     try:
-        return parts[0], parts[1], parts[2].astype(np.float64)
+        return _ids(parts[0]), _ids(parts[1]), parts[2].astype(np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{owner}: the third column of triples must hold numbers, the ratings.") from None
 
@@ -120,7 +131,8 @@ def _lists(
             i = int(same[0])
             raise InputError(
                 f"{owner}: user {_plain(users[rows[i]])!r} rates item {_plain(names[columns[i]])!r} twice ({values[i]:g} and "
-                f"{values[i + 1]:g}). Set duplicates='last' or 'mean'."
+                f"{values[i + 1]:g}). Set duplicates='last' or 'mean'. (Three columns "
+                "or lists are read as user, item, rating.)"
             )
         key = rows * len(names) + columns
         _, first, counts = np.unique(key, return_index=True, return_counts=True)
@@ -130,7 +142,13 @@ def _lists(
     if not len(values):
         raise InputError(f"{owner}: there are no ratings.")
     indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=len(users))))).astype(np.int64)
-    return Ratings(indptr, columns.astype(np.int32), values, np.asarray(users), np.asarray(names))
+    return Ratings(indptr, columns.astype(np.int32), values, _ids(users), _ids(names))
+
+
+def _ids(names: Any) -> Any:
+    """Names as an array of numbers or of objects, which can be saved."""
+    ids = np.asarray(names)
+    return ids if ids.dtype.kind in "biuf" else ids.astype(object)
 
 
 def _plain(name: Any) -> Any:

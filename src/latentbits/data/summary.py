@@ -77,6 +77,7 @@ def value_totals(block: ValueBlock) -> ValueTotals:
     """Sums of one block of real numbers."""
     weights, counts = block.row_weights(), block.row_counts()
     by_entry = np.repeat(weights, counts)
+    counted = block.values[by_entry > 0]  # rows of weight zero decide nothing
 
     def by_column(values: Float) -> Float:
         out: Float = np.bincount(block.indices, weights=values, minlength=block.n_columns).astype(np.float64)
@@ -87,15 +88,15 @@ def value_totals(block: ValueBlock) -> ValueTotals:
         ones=by_column(by_entry),
         observed=np.full(block.n_columns, weights.sum()),
         n_rows=block.n_rows,
-        n_ones=block.n_marked,
+        n_ones=len(counted),
         n_unknown=0,
         n_blank_rows=0,
-        n_empty_rows=int((counts == 0).sum()),
+        n_empty_rows=int(((counts == 0) & (weights > 0)).sum()),
         sums=by_column(by_entry * block.values),
         squares=by_column(by_entry * block.values**2),
         lengths=np.bincount(counts, weights=weights, minlength=block.n_columns + 1).astype(np.float64),
-        n_fractions=int((block.values != np.floor(block.values)).sum()),
-        n_others=int((block.values != 1).sum()),
+        n_fractions=int((counted != np.floor(counted)).sum()),
+        n_others=int((counted != 1).sum()),
     )
 
 

@@ -84,8 +84,9 @@ class ValueBlock:
         return np.diff(self.indptr)
 
     def csr(self) -> Any:
-        """The rows as a SciPy table."""
-        return sp.csr_array((self.values, self.indices, self.indptr), shape=(self.n_rows, self.n_columns))
+        """The rows as a SciPy table of its own: SciPy reorders what it is given."""
+        parts = (self.values.copy(), self.indices.copy(), self.indptr.copy())
+        return sp.csr_array(parts, shape=(self.n_rows, self.n_columns))
 
     def take(self, rows: NDArray[np.int64]) -> ValueBlock:
         """The given rows."""

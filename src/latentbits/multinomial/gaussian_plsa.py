@@ -49,7 +49,7 @@ class Ready(NamedTuple):
 
 @dataclass(frozen=True)
 class GaussianPlsaModel(Model):
-    """The maths; row state is theta (n, K).  Items are drawn by ``value_smoothing`` ratings of mean 0 and variance 1."""
+    """The maths; row state is theta (n, K).  Items are drawn by ``value_smoothing`` ratings of ``center`` and ``spread``."""
 
     params_type: ClassVar[Any] = GaussianParams
     has_rows = True
@@ -58,6 +58,8 @@ class GaussianPlsaModel(Model):
     temperature: float = 1.0
     value_smoothing: float = 5.0
     floor: float = 0.05
+    center: float = 0.0
+    spread: float = 1.0
 
     @property
     def monotone(self) -> bool:  # type: ignore[override]
@@ -91,15 +93,18 @@ class GaussianPlsaModel(Model):
     def objective(self, ready: Ready, stats: GaussianStats) -> float:
         """Log-likelihood of all ratings plus the log prior of the items."""
         params = ready.params
-        prior = np.log(params.variances) + (1.0 + params.means**2) / params.variances
+        away = self.spread + (params.means - self.center) ** 2
+        prior = np.log(params.variances) + away / params.variances
         return stats.log_likelihood - 0.5 * self.value_smoothing * float(prior.sum())
 
     def m_step(self, params: GaussianParams, stats: GaussianStats, again: Again | None) -> GaussianParams:
-        """Weighted moments, drawn toward mean 0 and variance 1."""
+        """Weighted moments, drawn toward those of all ratings."""
         count, first, second = (np.ascontiguousarray(stats.sums[:, i].T) for i in range(3))
         total = np.maximum(count + self.value_smoothing, 1e-300)
-        means = first / total
-        variances = np.maximum((second + self.value_smoothing) / total - means**2, self.floor)
+        kappa, center = self.value_smoothing, self.center
+        means = (first + kappa * center) / total
+        second = second + kappa * (self.spread + center**2)
+        variances = np.maximum(second / total - means**2, self.floor * self.spread)
         mass = count.sum(axis=1)
         return GaussianParams(means, variances, mass / max(float(mass.sum()), 1e-300))
 
@@ -244,14 +249,16 @@ class GaussianPLSA(Recommending, LatentBitsEstimator):  # type: ignore[misc]
             raise InputError(f"{self._name}: {self.n_components} causes need as many users; there are {sums.n_rows}.")
 
     def _build(self, sums: Any) -> GaussianPlsaModel:
-        return GaussianPlsaModel(
-            int(self.n_components), float(self.temperature), float(self.value_smoothing), float(self.variance_floor)
-        )
+        strengths = (float(self.temperature), float(self.value_smoothing), float(self.variance_floor))
+        prior = self._overall if self.user_scale == "none" else (0.0, 1.0)
+        return GaussianPlsaModel(int(self.n_components), *strengths, *prior)
 
     def _start(self, model: GaussianPlsaModel, sweep: Any, seed: int, restart: int) -> GaussianParams:
         shape = (model.n_components, self.n_features_in_)
-        means = 0.1 * stream(seed, "start", restart).standard_normal(shape)
-        return GaussianParams(means, np.ones(shape), np.full(model.n_components, 1.0 / model.n_components))
+        means = model.center + 0.1 * np.sqrt(model.spread) * stream(seed, "start", restart).standard_normal(shape)
+        return GaussianParams(
+            means, np.full(shape, model.spread), np.full(model.n_components, 1.0 / model.n_components)
+        )
 
     def _adopt(self) -> None:
         self.means_, self.variances_, self.weights_ = self._params
@@ -282,5 +289,5 @@ class GaussianPLSA(Recommending, LatentBitsEstimator):  # type: ignore[misc]
         scaled = user_scale(picked, self.user_scale, (float(self.overall_[0]), float(self.overall_[1])))
         source, ready = RatingSource(picked, scaled, None), self._model.ready(self._params)
         theta = np.concatenate([self._model.represent(source.block(b), ready) for b in range(source.n_blocks)])
-        means = np.where((np.asarray(columns) < 0)[:, None], 0.0, self.means_.T[np.maximum(columns, 0)])
+        means = np.where((np.asarray(columns) < 0)[:, None], self._model.center, self.means_.T[np.maximum(columns, 0)])
         return scaled.means + scaled.spreads * (theta * means).sum(axis=1)

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from ..base import LatentBitsEstimator, RowUnknowns
 from ..base.common import seed_of
 from ..data.block import Float
+from ..data.checks import check_weights
 from ..data.rng import content_uniforms, stream
 from ..data.summary import ValueTotals
 from ..data.values import REALS, whole_table
@@ -90,7 +91,8 @@ class PlsaModel(Model):
         aspect_rows(
             block.indptr, block.indices, block.values, weights, ready.words, self.temperature, theta, counts, logs
         )
-        return PlsaStats(counts, float(logs @ weights)), theta
+        counted = weights > 0  # rows that do not count may hold words that no topic has
+        return PlsaStats(counts, float(logs[counted] @ weights[counted])), theta
 
     def objective(self, ready: Ready, stats: PlsaStats) -> float:
         """Log-likelihood of all tokens plus the log prior of the words."""
@@ -153,7 +155,7 @@ class PLSA(RowUnknowns, LatentBitsEstimator):
         Number of topics K.
     temperature : float or "auto"
         b of the tempered E-step, above 0 and up to 1; 1 is EM, 0.8 often generalises better.  "auto" hides a tenth of the
-        tokens and lowers b from 1 by tenths while that predicts them better.
+        tokens and lowers b from 1, to nine tenths each time, while that predicts them better.
     smoothing : float
         η ≥ 0 tokens of every word added to every topic; 0 is maximum likelihood.
     n_init : int
@@ -290,6 +292,8 @@ class PLSA(RowUnknowns, LatentBitsEstimator):
             raise InputError(f"{self._name}: temperature='auto' needs counts; there are no whole tokens to be hidden.")
         self.perplexities_, b = {}, 1.0
         owner = np.repeat(np.arange(table.shape[0]), np.diff(hidden.indptr))
+        weights = check_weights(sample_weight, table.shape[0], self._name)
+        tokens = hidden.data if weights is None else hidden.data * weights[owner]
         while True:
             part = clone(self).set_params(temperature=b, checkpoint=None, callbacks=None, n_init=1)
             with warnings.catch_warnings():
@@ -297,7 +301,7 @@ class PLSA(RowUnknowns, LatentBitsEstimator):
                 theta = np.asarray(part.fit(rest, sample_weight=sample_weight).transform(rest))
             chances = np.einsum("mk,mk->m", theta[owner], part.components_.T[hidden.indices])
             logs = np.log(np.maximum(chances, 1e-300))
-            self.perplexities_[b] = float(np.exp(-(hidden.data @ logs) / hidden.data.sum()))
+            self.perplexities_[b] = float(np.exp(-(tokens @ logs) / tokens.sum()))
             tried = sorted(self.perplexities_, reverse=True)
             if (len(tried) > 1 and self.perplexities_[tried[-1]] >= self.perplexities_[tried[-2]]) or b < COLDEST:
                 break
