@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..data.values import Reals
 from .asking import Asking
 from .callbacks import CallbackSupportMixin
 from .common import frame_of, quiet
@@ -51,7 +52,9 @@ class LatentBitsEstimator(
         tags = super().__sklearn_tags__()
         tags.estimator_type = "density_estimator"
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
+        numbers = isinstance(getattr(self, "binarize", None), Reals)
+        tags.input_tags.allow_nan = not numbers
+        tags.input_tags.positive_only = numbers
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:

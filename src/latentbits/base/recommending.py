@@ -104,6 +104,18 @@ class Recommending(BaseEstimator):
             ) from None
         return self._numbers(users, self.users_, "user"), self._numbers(items, self.items_, "item")
 
+    def _without_cells(self, ratings: Ratings, rows: Any, columns: Any) -> tuple[RatingSource, Any]:
+        """Users at ``rows`` (m,), each without the rating of item ``columns`` (m,), as blocks; and their scales.
+
+        Users of number -1 have no ratings.
+        """
+        picked = ratings.take(np.maximum(rows, 0))
+        owner = np.repeat(np.arange(len(rows)), np.diff(picked.indptr))
+        strange = (np.asarray(rows) < 0)[owner]
+        picked = picked.without(np.flatnonzero((picked.indices == np.asarray(columns)[owner]) | strange))
+        scaled = user_scale(picked, self.user_scale, (float(self.overall_[0]), float(self.overall_[1])))
+        return RatingSource(picked, scaled, None), scaled
+
     def _one_user(self, ratings: Any) -> Ratings:
         """Ratings of a user who was not fitted."""
         if not isinstance(ratings, dict):

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..data.block import Float
 from ..data.values import ValueBlock
+from ..engine.topics import tempered_shares
 from .model import LbgModel, LbgParams, LbgStats, Ready, Words
 
 MOST_ALTERNATIONS = 30
@@ -31,10 +32,8 @@ class PrefixModel(LbgModel):
 
     def e_step(self, block: Any, rows: Any, ready: Ready) -> tuple[LbgStats, Any]:
         """Shares of the topics and their sums, with the keywords that the rows have."""
-        from ..engine.topic_kernels import share_rows
-
-        shares, logs, weights = self.scores(block, ready, rows), np.empty(block.n_rows), block.row_weights()
-        share_rows(shares, 1.0, weights, logs)
+        weights = block.row_weights()
+        shares, logs = tempered_shares(self.scores(block, ready, rows), 1.0, weights)
         return self.summed(block, shares, rows)._replace(log_likelihood=float(logs @ weights)), rows
 
     def prefixes(self, block: ValueBlock, wanted: Any) -> Any:
@@ -58,22 +57,17 @@ class PrefixModel(LbgModel):
 
     def _cross(self, block: ValueBlock, lengths: Any) -> Float:
         """log density (n,) of the keywords under the cross-Gaussians."""
-        counts = block.row_counts()
-        first = np.arange(block.n_marked) - np.repeat(block.indptr[:-1], counts) < np.repeat(lengths, counts)
+        first = block.leading(lengths)
         columns, values = block.indices[first], block.values[first]
         variances = self.words.cross_variances[columns]
         logs = -0.5 * (np.log(2 * np.pi * variances) + (values - self.words.cross_means[columns]) ** 2 / variances)
-        rows = np.repeat(np.arange(block.n_rows), counts)[first]
+        rows = np.repeat(np.arange(block.n_rows), block.row_counts())[first]
         out: Float = np.bincount(rows, weights=logs, minlength=block.n_rows).astype(np.float64)
         return out
 
     def memberships(self, block: ValueBlock, ready: Ready) -> Float:
         """Topic probabilities (n, K)."""
-        from ..engine.topic_kernels import share_rows
-
-        shares = self.scores(block, ready, self.new_lengths(block, ready))
-        share_rows(shares, 1.0, np.ones(block.n_rows), np.empty(block.n_rows))
-        return shares
+        return tempered_shares(self.scores(block, ready, self.new_lengths(block, ready)))[0]
 
     def log_prob(self, block: ValueBlock, ready: Ready) -> Float:
         """log Pr(row) (n,)."""
@@ -121,11 +115,9 @@ class _Shares:
         self.model = model
 
     def __call__(self, block: ValueBlock, rows: Any, ready: Ready) -> tuple[Any, Any]:
-        from ..engine.topic_kernels import share_rows
-
-        shares, logs = self.model.scores(block, ready, rows), np.empty(block.n_rows)
-        share_rows(shares, 1.0, block.row_weights(), logs)
-        stats = self.model.summed(block, shares, rows)._replace(log_likelihood=float(logs @ block.row_weights()))
+        weights = block.row_weights()
+        shares, logs = tempered_shares(self.model.scores(block, ready, rows), 1.0, weights)
+        stats = self.model.summed(block, shares, rows)._replace(log_likelihood=float(logs @ weights))
         return (stats, shares.T @ rows.astype(float)), (rows, shares)
 
 

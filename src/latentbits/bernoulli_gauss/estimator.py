@@ -161,12 +161,6 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        tags.input_tags.positive_only = True
-        return tags
-
     def _check_options(self) -> None:
         super()._check_options()
         for name in ("smoothing", "value_smoothing", "weight_smoothing"):
@@ -396,9 +390,8 @@ class _Keywords:
         self.model, self.centers = model, centers
 
     def __call__(self, block: ValueBlock, rows: Any) -> tuple[Float, None]:
-        lengths, counts = self.model.lengths(block) if rows is None else rows, block.row_counts()
-        first = np.arange(block.n_marked) - np.repeat(block.indptr[:-1], counts) < np.repeat(lengths, counts)
-        columns, weights = block.indices[first], np.repeat(block.row_weights(), counts)[first]
+        first = block.leading(self.model.lengths(block) if rows is None else rows)
+        columns, weights = block.indices[first], np.repeat(block.row_weights(), block.row_counts())[first]
         away = block.values[first] - self.centers[columns]
         parts = [np.bincount(columns, weights * away**power, minlength=block.n_columns) for power in range(3)]
         return np.stack(parts), None
@@ -463,10 +456,8 @@ class _Mask:
 
     def __call__(self, block: ValueBlock, ready: Any) -> Any:
         own = getattr(self.model, "new_lengths", None)
-        lengths, counts = self.model.lengths(block) if own is None else own(block, ready), block.row_counts()
-        first = np.arange(block.n_marked) - np.repeat(block.indptr[:-1], counts) < np.repeat(lengths, counts)
         table = block.csr()
-        table.data = first
+        table.data = block.leading(self.model.lengths(block) if own is None else own(block, ready))
         table.eliminate_zeros()
         table.sort_indices()
         return table

@@ -29,7 +29,8 @@ import numpy as np
 
 from ..data.block import Float
 from ..data.values import ValueBlock
-from ..engine.protocols import Again, Model
+from ..engine.protocols import Again
+from ..engine.topics import TopicModel, tempered_shares
 
 # Probabilities of keywords stay this far from 0 and 1.
 EDGE = 1e-12
@@ -81,12 +82,11 @@ def nothing() -> Words:
 
 
 @dataclass(frozen=True)
-class LbgModel(Model):
+class LbgModel(TopicModel):
     """The maths; ``n_keywords`` is a number, or with ``by_share`` a share of the row's own entries."""
 
     params_type: ClassVar[Any] = LbgParams
 
-    n_components: int
     words: Words = field(default_factory=nothing)
     n_keywords: float = 20.0
     by_share: bool = False
@@ -95,19 +95,6 @@ class LbgModel(Model):
     value_smoothing: float = 10.0  # κ: keywords' worth of the word's own Gaussian
     weight_smoothing: float = 0.0  # β
     total_weight: float = 1.0
-
-    @property
-    def passes(self) -> int | None:  # type: ignore[override]
-        """While the temperature rises every pass is a stage of its own: their objectives do not compare."""
-        return 1
-
-    def is_last(self, params: LbgParams) -> bool:
-        """Whether the temperature has reached 1."""
-        return bool(params.temperature >= 1.0)
-
-    def next_stage(self) -> LbgModel:
-        """The same."""
-        return self
 
     def lengths(self, block: ValueBlock) -> Any:
         """How many of its first entries are keywords of every row."""
@@ -156,12 +143,8 @@ class LbgModel(Model):
 
     def e_step(self, block: Any, rows: None, ready: Ready) -> tuple[LbgStats, None]:
         """Shares of the topics and their sums."""
-        from ..engine.topic_kernels import share_rows
-
-        lengths = self.lengths(block)
-        shares, logs = self.scores(block, ready, lengths), np.empty(block.n_rows)
-        weights = block.row_weights()
-        share_rows(shares, ready.params.temperature, weights, logs)
+        lengths, weights = self.lengths(block), block.row_weights()
+        shares, logs = tempered_shares(self.scores(block, ready, lengths), ready.params.temperature, weights)
         return self.summed(block, shares, lengths)._replace(log_likelihood=float(logs @ weights)), None
 
     def summed(self, block: ValueBlock, shares: Float, lengths: Any = None) -> LbgStats:
@@ -206,29 +189,15 @@ class LbgModel(Model):
 
     # Answers.
 
-    def memberships(self, block: ValueBlock, ready: Ready) -> Float:
-        """Topic probabilities (n, K)."""
-        from ..engine.topic_kernels import share_rows
-
-        shares = self.scores(block, ready)
-        share_rows(shares, 1.0, np.ones(block.n_rows), np.empty(block.n_rows))
-        return shares
-
-    def represent(self, block: ValueBlock, ready: Ready) -> Float:
-        """Rows as users see them: their memberships."""
-        return self.memberships(block, ready)
-
     def log_prob(self, block: ValueBlock, ready: Ready) -> Float:
         """log Pr(row) (n,), with the keywords that the row has."""
         return self.log_density(block, ready, self.lengths(block))
 
     def log_density(self, block: ValueBlock, ready: Ready, lengths: Any) -> Float:
         """log Pr(row) (n,) with given numbers of keywords."""
-        from ..engine.topic_kernels import share_rows
         from .kernels import cross_rows
 
-        scores, logs, cross = self.scores(block, ready, lengths), np.empty(block.n_rows), np.empty(block.n_rows)
-        share_rows(scores, 1.0, np.ones(block.n_rows), logs)
+        logs, cross = tempered_shares(self.scores(block, ready, lengths))[1], np.empty(block.n_rows)
         means, variances = self.words.cross_means, self.words.cross_variances
         sizes, halves = -0.5 * (LOG_TWO_PI + np.log(variances)), 0.5 / variances
         at_zero = sizes - means**2 * halves

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import LatentBitsEstimator, frame_of
 from ..base.recommending import Recommending
 from ..data.block import Float
-from ..data.ratings import Ratings, RatingSource, user_scale
+from ..data.ratings import Ratings
 from ..data.summary import ValueTotals
 from ..engine.topics import n_starts, started
 from ..errors import InputError
@@ -248,15 +248,8 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
 
     def _tastes(self, ratings: Ratings, rows: Any, held: Any) -> tuple[Float, Float, Float]:
         """Taste posteriors (m, K) of users at rows, each without the rating of item ``held`` (m,); means and spreads (m,)."""
-        overall = (float(self.overall_[0]), float(self.overall_[1]))
-        picked = ratings.take(np.maximum(rows, 0))
-        strangers = np.flatnonzero(np.asarray(rows) < 0)
-        owner = np.repeat(np.arange(len(rows)), np.diff(picked.indptr))
-        drop = np.flatnonzero((picked.indices == np.asarray(held)[owner]) | np.isin(owner, strangers))
-        picked = picked.without(drop)
-        scaled = user_scale(picked, self.user_scale, overall)
+        source, scaled = self._without_cells(ratings, rows, held)
         ready = self._model.ready(self._params)
-        source = RatingSource(picked, scaled, None)
         shares = np.concatenate([self._model.memberships(source.block(b), ready) for b in range(source.n_blocks)])
         return shares, scaled.means, scaled.spreads
 

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..data.block import Float
-from ..engine.protocols import Again, Model
+from ..engine.protocols import Again
+from ..engine.topics import TopicModel, tempered_shares
 from .model import EDGE, LOG_TWO_PI, Words, nothing
 
 
@@ -51,27 +52,17 @@ class Ready(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SoftModel(Model):
+class SoftModel(TopicModel):
     """The maths of soft indicators."""
 
     params_type: ClassVar[Any] = SoftParams
-    passes: ClassVar[int] = 1  # type: ignore[misc]
 
-    n_components: int
     words: Words = field(default_factory=nothing)
     n_keywords: float = np.nan
     smoothing: float = 1.0
     value_smoothing: float = 10.0
     weight_smoothing: float = 0.0
     total_weight: float = 1.0
-
-    def is_last(self, params: SoftParams) -> bool:
-        """Whether the temperature has reached 1."""
-        return bool(params.temperature >= 1.0)
-
-    def next_stage(self) -> SoftModel:
-        """The same: while the temperature rises every pass is a stage of its own."""
-        return self
 
     def ready(self, params: SoftParams) -> Ready:
         """Logarithms, once per pass."""
@@ -99,10 +90,8 @@ class SoftModel(Model):
 
     def e_step(self, block: Any, rows: None, ready: Ready) -> tuple[SoftStats, None]:
         """Shares of the topics and of the keywords, and their sums."""
-        from ..engine.topic_kernels import share_rows
-
-        shares, logs, weights = self.scores(block, ready), np.empty(block.n_rows), block.row_weights()
-        share_rows(shares, ready.params.temperature, weights, logs)
+        weights = block.row_weights()
+        shares, logs = tempered_shares(self.scores(block, ready), ready.params.temperature, weights)
         return self._added(block, shares, ready)._replace(log_likelihood=float(logs @ weights)), None
 
     def _added(self, block: Any, shares: Float, ready: Ready) -> SoftStats:
@@ -175,24 +164,6 @@ class SoftModel(Model):
         order = np.argsort(-params.weights, kind="stable")
         first = (params.weights[order], params.probs[order], params.means[order], params.variances[order])
         return SoftParams(*first, params.cross_means, params.cross_variances)
-
-    def memberships(self, block: Any, ready: Ready) -> Float:
-        """Topic probabilities (n, K)."""
-        from ..engine.topic_kernels import share_rows
-
-        shares = self.scores(block, ready)
-        share_rows(shares, 1.0, np.ones(block.n_rows), np.empty(block.n_rows))
-        return shares
-
-    represent = memberships
-
-    def log_prob(self, block: Any, ready: Ready) -> Float:
-        """log p(row) (n,)."""
-        from ..engine.topic_kernels import share_rows
-
-        logs = np.empty(block.n_rows)
-        share_rows(self.scores(block, ready), 1.0, np.ones(block.n_rows), logs)
-        return logs
 
     def draw(self, params: SoftParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D), not below 0, and their topics (n,)."""

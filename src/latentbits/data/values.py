@@ -83,6 +83,12 @@ class ValueBlock:
         """Entries of every row."""
         return np.diff(self.indptr)
 
+    def leading(self, lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which entries are among the first ``lengths`` (n,) of their rows."""
+        counts = self.row_counts()
+        first: NDArray[np.bool_] = np.arange(self.n_marked) < np.repeat(self.indptr[:-1] + lengths, counts)
+        return first
+
     def csr(self) -> Any:
         """The rows as a SciPy table of its own: SciPy reorders what it is given."""
         parts = (self.values.copy(), self.indices.copy(), self.indptr.copy())

@@ -6,6 +6,7 @@ A model of topics has ``summed(block, shares)``, the sums of a block whose rows 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +17,58 @@ from ..data.rng import content_uniforms
 from ..data.values import ValueBlock
 from ..errors import InputError
 from .latent import SPREAD, distinct
+from .protocols import Model
 
 # Distinct rows that k-means sees at most.
 KMEANS_ROWS = 20_000
 # Temperatures at which random starts begin; they reach 1 in so many passes.
 COLD = (0.05, 0.1, 0.2)
 WARMING_PASSES = 25
+
+
+@dataclass(frozen=True)
+class TopicModel(Model):
+    """Rows of numbers with one topic each; subclasses define ``scores``, ``summed`` and ``m_step``."""
+
+    n_components: int
+
+    @property
+    def passes(self) -> int | None:  # type: ignore[override]
+        """While the temperature rises every pass is a stage of its own: their objectives do not compare."""
+        return 1
+
+    def is_last(self, params: Any) -> bool:
+        """Whether the temperature has reached 1."""
+        return bool(params.temperature >= 1.0)
+
+    def next_stage(self) -> TopicModel:
+        """The same."""
+        return self
+
+    def scores(self, block: Any, ready: Any) -> Float:
+        """log p(row, topic) (n, K)."""
+        raise NotImplementedError
+
+    def memberships(self, block: Any, ready: Any) -> Float:
+        """Topic probabilities (n, K)."""
+        return tempered_shares(self.scores(block, ready))[0]
+
+    def represent(self, block: Any, ready: Any) -> Float:
+        """Rows as users see them: their memberships."""
+        return self.memberships(block, ready)
+
+    def log_prob(self, block: Any, ready: Any) -> Float:
+        """log p(row) (n,)."""
+        return tempered_shares(self.scores(block, ready))[1]
+
+
+def tempered_shares(scores: Float, temperature: float = 1.0, weights: Float | None = None) -> tuple[Float, Float]:
+    """Shares (n, K) of tempered scores, times the weights of the rows, and log sums (n,), in the memory of ``scores``."""
+    from .topic_kernels import share_rows
+
+    logs = np.empty(len(scores))
+    share_rows(scores, temperature, np.ones(len(scores)) if weights is None else weights, logs)
+    return scores, logs
 
 
 class ValueSample(NamedTuple):

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..base import LatentBitsEstimator
 from ..base.recommending import Recommending
 from ..data.block import Float
-from ..data.ratings import Ratings, RatingSource, user_scale
+from ..data.ratings import Ratings
 from ..data.rng import content_uniforms, stream
 from ..data.summary import ValueTotals
 from ..engine.protocols import Again, Model
@@ -282,12 +282,8 @@ class GaussianPLSA(Recommending, LatentBitsEstimator):  # type: ignore[misc]
 
     def _points(self, ratings: Ratings, rows: Any, columns: Any) -> Any:
         """Predictions of cells: the user's mean, and what the causes say of the item."""
-        picked = ratings.take(np.maximum(rows, 0))
-        owner = np.repeat(np.arange(len(rows)), np.diff(picked.indptr))
-        strange = np.isin(owner, np.flatnonzero(np.asarray(rows) < 0))
-        picked = picked.without(np.flatnonzero((picked.indices == np.asarray(columns)[owner]) | strange))
-        scaled = user_scale(picked, self.user_scale, (float(self.overall_[0]), float(self.overall_[1])))
-        source, ready = RatingSource(picked, scaled, None), self._model.ready(self._params)
+        source, scaled = self._without_cells(ratings, rows, columns)
+        ready = self._model.ready(self._params)
         theta = np.concatenate([self._model.represent(source.block(b), ready) for b in range(source.n_blocks)])
         means = np.where((np.asarray(columns) < 0)[:, None], self._model.center, self.means_.T[np.maximum(columns, 0)])
         return scaled.means + scaled.spreads * (theta * means).sum(axis=1)

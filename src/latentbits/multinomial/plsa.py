@@ -240,12 +240,6 @@ class PLSA(RowUnknowns, LatentBitsEstimator):
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        tags.input_tags.positive_only = True
-        return tags
-
     def _check_options(self) -> None:
         super()._check_options()
         self._number("smoothing", 0.0)

@@ -16,8 +16,8 @@ from ..data.block import Float
 from ..data.summary import ValueTotals
 from ..data.values import REALS
 from ..engine.classes import floored_weights
-from ..engine.protocols import Again, Model
-from ..engine.topics import given_shares, given_start, n_starts, started
+from ..engine.protocols import Again
+from ..engine.topics import TopicModel, given_shares, given_start, n_starts, started, tempered_shares
 from ..errors import InputError
 from .counts import check_counts
 
@@ -48,23 +48,13 @@ class Ready(NamedTuple):
 
 
 @dataclass(frozen=True)
-class UnigramModel(Model):
+class UnigramModel(TopicModel):
     """The maths; ``mean_length`` is that of the training rows, for drawing new ones."""
 
     params_type: ClassVar[Any] = UnigramParams
-    passes: ClassVar[int] = 1  # type: ignore[misc]
 
-    n_components: int
     smoothing: float = 1.0
     mean_length: float = 1.0
-
-    def is_last(self, params: UnigramParams) -> bool:
-        """Whether the temperature has reached 1."""
-        return bool(params.temperature >= 1.0)
-
-    def next_stage(self) -> UnigramModel:
-        """The same: while the temperature rises every pass is a stage of its own."""
-        return self
 
     def ready(self, params: UnigramParams) -> Ready:
         """Logarithms, once per pass."""
@@ -82,10 +72,8 @@ class UnigramModel(Model):
 
     def e_step(self, block: Any, rows: None, ready: Ready) -> tuple[UnigramStats, None]:
         """Shares of the topics and their sums."""
-        from ..engine.topic_kernels import share_rows
-
-        shares, logs, weights = self.scores(block, ready), np.empty(block.n_rows), block.row_weights()
-        share_rows(shares, ready.params.temperature, weights, logs)
+        weights = block.row_weights()
+        shares, logs = tempered_shares(self.scores(block, ready), ready.params.temperature, weights)
         return self.summed(block, shares)._replace(log_likelihood=float(logs @ weights)), None
 
     def summed(self, block: Any, shares: Float) -> UnigramStats:
@@ -112,26 +100,6 @@ class UnigramModel(Model):
         """Topics by decreasing weight."""
         order = np.argsort(-params.weights, kind="stable")
         return UnigramParams(params.weights[order], params.probs[order])
-
-    def memberships(self, block: Any, ready: Ready) -> Float:
-        """Topic probabilities (n, K)."""
-        from ..engine.topic_kernels import share_rows
-
-        shares = self.scores(block, ready)
-        share_rows(shares, 1.0, np.ones(block.n_rows), np.empty(block.n_rows))
-        return shares
-
-    def represent(self, block: Any, ready: Ready) -> Float:
-        """Rows as users see them: their memberships."""
-        return self.memberships(block, ready)
-
-    def log_prob(self, block: Any, ready: Ready) -> Float:
-        """log p(tokens of the row) (n,), in the order in which they came."""
-        from ..engine.topic_kernels import share_rows
-
-        logs = np.empty(block.n_rows)
-        share_rows(self.scores(block, ready), 1.0, np.ones(block.n_rows), logs)
-        return logs
 
     def draw(self, params: UnigramParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) of counts, as long as training rows are on average, and their topics (n,)."""
@@ -227,12 +195,6 @@ class MixtureOfUnigrams(Memberships, LatentBitsEstimator):  # type: ignore[overr
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.callbacks = callbacks
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False
-        tags.input_tags.positive_only = True
-        return tags
 
     def _check_options(self) -> None:
         super()._check_options()
