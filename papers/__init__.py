@@ -23,6 +23,8 @@ EXPERIMENTS = {
     "bernoulli-gauss-spam": "papers.bernoulli_gauss.spam:unsupervised",
     "bernoulli-gauss-mail": "papers.bernoulli_gauss.spam:supervised",
     "bernoulli-gauss-movies": "papers.bernoulli_gauss.movies:table_5",
+    "explore-truth": "papers.explore.truth:truth",
+    "explore-tables": "papers.explore.real:tables",
     "gtm-grouping": "papers.gtm.newsgroups:grouping",
     "gtm-words": "papers.gtm.newsgroups:words",
     "gtm-others": "papers.gtm.newsgroups:others",

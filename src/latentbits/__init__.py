@@ -32,6 +32,8 @@ _HOMES = {
     "PLSA": "latentbits.multinomial",
     "RestrictedBoltzmann": "latentbits.rbm",
     "VariationalBernoulliMixture": "latentbits.mixture",
+    "compare": "latentbits.comparison",
+    "explore": "latentbits.exploring",
     "load": "latentbits.persist",
     "select": "latentbits.selection",
     "bootstrap_lrt": "latentbits.selection",

@@ -67,6 +67,10 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
         Rows are folded in until their log-likelihood is proved to be within this many nats of its best.
     score_clip : float or None
         Cell probabilities in ``score`` stay this far from 0 and 1; None is 1e-3 for maximum likelihood, else 0.
+    fill_in : {"best", "posterior"}
+        How cells are predicted: at the memberships that fit the row best, or by the mean over them, distributed as in the
+        training rows, given the known cells of the row.  The second predicts better where rows have few known cells, the
+        first is quicker.
     accelerate : bool
         Use SQUAREM jumps, kept only when the objective agrees.
     random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
@@ -140,6 +144,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
         series: bool = True,
         fold_tol: float = 1e-6,
         score_clip: float | None = None,
+        fill_in: str = "best",
         accelerate: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -164,6 +169,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
         self.series = series
         self.fold_tol = fold_tol
         self.score_clip = score_clip
+        self.fill_in = fill_in
         self.accelerate = accelerate
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -178,6 +184,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
     def _check_options(self) -> None:
         super()._check_options()
         self._number("smoothing", 0.0)
+        self._one_of("fill_in", ("best", "posterior"))
         self._number("membership_concentration", 1.0)
         self._number("fold_tol", 0.0)
         self._whole("n_phantom", 0)
@@ -231,6 +238,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
             row_error=SERIES_SHARE * float(self.tol) * float(active.sum()) if self.series else 0.0,
             fold_tol=float(self.fold_tol),
             clip=float(clip),
+            posterior=self.fill_in == "posterior",
         )
 
     # Starts.

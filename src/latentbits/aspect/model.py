@@ -27,6 +27,7 @@ all causes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -34,7 +35,16 @@ import numpy as np
 
 from ..data.block import ONE, UNKNOWN, ZERO, Block, Float, TileMarks, row_hashes
 from ..data.rng import content_uniforms
-from ..engine.latent import LatentSample, blank_rows, draw_rows, empirical_bayes, latent_sample, padded
+from ..engine.latent import (
+    LatentSample,
+    blank_rows,
+    draw_rows,
+    empirical_bayes,
+    latent_sample,
+    padded,
+    posterior_draw,
+    posterior_mean,
+)
 from ..engine.protocols import Again, Model
 from .series import (
     Moments,
@@ -140,6 +150,7 @@ class AspectModel(Model):
     fold_tol: float = 1e-6
     clip: float = 0.0  # cell probabilities of the empirical-Bayes score stay this far from 0 and 1
     phantoms: tuple[int, ...] = ()  # causes of a fit that explain zeros beside the content
+    posterior: bool = False  # cells are filled by the mean over memberships, not at the best ones
 
     @property
     def slack(self) -> float:  # type: ignore[override]
@@ -442,7 +453,18 @@ class AspectModel(Model):
         """log p(row) (n,), memberships being distributed as in the training rows."""
         sample = ready.params.latent
         assert sample is not None
-        return empirical_bayes(block, sample, lambda shares: self._logs(shares @ ready.probs))
+        return empirical_bayes(block, sample, self._row_logs(ready))
+
+    def _row_logs(self, ready: Ready) -> Callable[[Float], tuple[Float, Float]]:
+        """Logs of cells as a function of memberships."""
+        return lambda shares: self._logs(shares @ ready.probs)
+
+    def _weighing(self, block: Block, ready: Ready, starts: Float | None = None) -> Float:
+        """Memberships (n, K) that cells are filled with: the best ones, or their mean given the known cells."""
+        if self.posterior:
+            assert ready.params.latent is not None
+            return posterior_mean(block, ready.params.latent, self._row_logs(ready))
+        return self.folded(block, self._answering(ready), starts)[0]
 
     def _logs(self, cells: Float) -> tuple[Float, Float]:
         """Log odds of ones and log probability of zeros, with the clip of the score."""
@@ -453,21 +475,25 @@ class AspectModel(Model):
 
     def fill(self, block: Block, ready: Ready) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""
-        return np.clip(self.represent(block, ready) @ ready.probs, ANSWER_EDGE, 1 - ANSWER_EDGE)
+        return np.clip(self._weighing(block, ready) @ ready.probs, ANSWER_EDGE, 1 - ANSWER_EDGE)
 
     def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
         """The same for single cells (m,)."""
-        on = np.einsum("mk,mk->m", self.represent(block, ready)[rows], ready.probs.T[columns])
+        on = np.einsum("mk,mk->m", self._weighing(block, ready)[rows], ready.probs.T[columns])
         return np.clip(on, ANSWER_EDGE, 1 - ANSWER_EDGE)
 
     def fill_draw(self, block: Block, ready: Ready, rows: Any, columns: Any, by_row: Float, by_cell: Float) -> Any:
         """A draw of single cells; given the memberships of the row they are independent."""
-        return by_cell < self.fill_at(block, ready, rows, columns)
+        if not self.posterior:
+            return by_cell < self.fill_at(block, ready, rows, columns)
+        assert ready.params.latent is not None
+        shares = posterior_draw(block, ready.params.latent, self._row_logs(ready), by_row)
+        return by_cell < np.einsum("mk,mk->m", shares[rows], ready.probs.T[columns])
 
     def causes(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Causes:
         """Cause posterior (eq 2.2), evidence, leave-one-out probability and chance of a loss of single cells."""
         ready = self._answering(ready)
-        shares = self.folded(block, ready)[0]
+        shares = self._weighing(block, ready)
         codes, on, own = block.at(rows, columns), ready.probs.T[columns], shares[rows]
         cell = np.where((codes == ONE)[:, None], on, 1.0 - on)
         cell[codes == UNKNOWN] = 1.0
@@ -491,7 +517,7 @@ class AspectModel(Model):
         for low in range(0, len(known), 4096):
             which = known[low : low + 4096]
             held = block.take(rows[which]).hide(np.arange(len(which)), columns[which])
-            own[which] = self.folded(held, ready, floored(shares[rows[which]]))[0]
+            own[which] = self._weighing(held, ready, floored(shares[rows[which]]))
         return np.clip(np.einsum("mk,mk->m", own, on), ANSWER_EDGE, 1 - ANSWER_EDGE)
 
     def loss_chances(self, own: Float, on: Float, causes: Any = None) -> LossChances:

@@ -19,7 +19,6 @@ PACKAGES = {
     "pandas": ("pandas",),
     "pyarrow": ("pyarrow",),
     "plot": ("matplotlib",),
-    "report": ("altair", "vl-convert-python", "jinja2"),
     "bayes": ("arviz",),
     "dask": ("dask", "distributed"),
     "anndata": ("anndata",),

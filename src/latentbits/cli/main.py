@@ -17,6 +17,7 @@ import typer
 from .. import __version__
 from ..errors import InputError, LatentBitsError
 from . import data as data_commands
+from . import explore as exploring
 from . import links as link_analysis
 from . import models, weights
 from . import reproduce as experiments
@@ -45,6 +46,9 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
 
 
 for _command in (
+    exploring.explore,
+    exploring.compare,
+    exploring.report,
     models.fit,
     models.transform,
     models.impute,

@@ -17,6 +17,7 @@ import typer
 from ..errors import InputError, LatentBitsWarning
 from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
 from .output import check_target, matrix_rows, show_components, write_rows
+from .progress import progress_shown
 
 FAMILIES = {
     "mixture": "BernoulliMixture",
@@ -382,7 +383,7 @@ def select(
         raise InputError(f"--min {smallest} and --max {largest} do not make a range of components.")
     opened = table.open()
     estimator = _estimator(model, setting, n_init=n_init, smoothing=smoothing, random_state=seed, n_jobs=jobs)
-    with _told(), _select_progress() as progress:
+    with _told(), progress_shown("select") as progress:
         chosen = choose(
             estimator,
             opened.reader,
@@ -401,20 +402,6 @@ def select(
         )
     simple = "" if chosen.simplest_ == chosen.best_ else f"; within one standard error: {chosen.simplest_}"
     print(f"best number of components by {chosen.criterion}: {chosen.best_}{simple}", file=sys.stderr)
-
-
-@contextmanager
-def _select_progress() -> Iterator[Any]:
-    """Progress of a selection: a bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("select")
-        yield lambda done, total, note: bar.update(task, completed=done, total=total, description=note)
 
 
 def sample(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ TablePath = Annotated[
         help="csv, tsv (also gz), parquet file or folder, npz, npy, mtx, transactions, triples (row,column); - is stdin.",
     ),
 ]
+MaybeTablePath = Annotated[str | None, typer.Argument(metavar="TABLE", help="As elsewhere, or a data set by its name.")]
 ModelPath = Annotated[str, typer.Argument(metavar="MODEL", help="A model written by `latentbits fit`.")]
 Format = Annotated[
     str | None,
@@ -32,6 +34,10 @@ Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Field separa
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.")]
 Encoding = Annotated[str, typer.Option("--encoding", help="Text encoding.")]
 Binarize = Annotated[float | None, typer.Option("--binarize", help="Cells above this are 1, others 0.")]
+One = Annotated[list[str] | None, typer.Option("--one", help="Word that stands for 1 in csv and tsv. May be repeated.")]
+Zero = Annotated[
+    list[str] | None, typer.Option("--zero", help="Word that stands for 0 in csv and tsv. May be repeated.")
+]
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Output file (.csv, .csv.gz, .parquet); default: stdout.")]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 Jobs = Annotated[int, typer.Option("--jobs", help="Threads; the result does not depend on it.")]
@@ -46,6 +52,8 @@ _HOW_WRITTEN = {
     "header": (Header, None),
     "encoding": (Encoding, "utf-8"),
     "binarize": (Binarize, None),
+    "one": (One, None),
+    "zero": (Zero, None),
 }
 
 
@@ -57,11 +65,63 @@ class TableFile:
 
     def __init__(self, path: str, binarize: float | None, label: list[str] | None, encoding: str, **how: Any) -> None:
         self.path, self.binarize = path, binarize
+        self.called: str | None = None
         self.how = {
             **how,
+            "one": how.get("one") or (),
+            "zero": how.get("zero") or (),
             "label_columns": label or (),
             "encoding": "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding,
         }
+
+    @property
+    def name(self) -> str:
+        """What results about the table are called."""
+        return self.called or ("stdin" if self.path == "-" else Path(self.path).name.split(".")[0] or "table")
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a file of delimited text, which can be looked at again."""
+        kind = self.how["format"] or (
+            "" if self.path == "-" else Path(self.path).name.removesuffix(".gz").rpartition(".")[2]
+        )
+        return self.path != "-" and kind in ("csv", "tsv", "txt") and Path(self.path).is_file()
+
+    def settings(self) -> dict[str, Any]:
+        """How to find and read it again, for ``run.toml``."""
+        path = self.path if self.path == "-" else str(Path(self.path).absolute())
+        found = {"path": path, "binarize": self.binarize, **self.how}
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items() if value != ()}
+
+    @staticmethod
+    def of_settings(found: dict[str, Any]) -> TableFile:
+        """The table that settings name."""
+        plain = {name: found.get(name) for name in _PLAIN}
+        table = TableFile(found["path"], found.get("binarize"), found.get("label_columns"), "utf-8", **plain)
+        table.how.update(encoding=found.get("encoding", "utf-8-sig"))
+        table.how.update({name: tuple(found.get(name, ())) for name in ("one", "zero")})
+        return table
+
+    def known_set(self) -> TableFile:
+        """This table, or the embedded or prepared data set that is called so."""
+        from ..datasets import PREPARED, fetch
+        from ..datasets.embedded import FILES, aside_of, path_of
+
+        if self.path == "-" or Path(self.path).exists() or (self.path not in FILES and self.path not in PREPARED):
+            return self
+        if self.path in PREPARED:
+            return self._at(str(fetch(self.path)))
+        found = self._at(str(path_of(self.path)))
+        taken = {self.how["id_column"], *self.how["label_columns"]}
+        further = [column for column in aside_of(self.path) if column not in taken]
+        found.how.update(header=True, label_columns=[*self.how["label_columns"], *further])
+        return found
+
+    def _at(self, path: str) -> TableFile:
+        """The same table, found elsewhere; it keeps its name."""
+        found = TableFile(path, self.binarize, None, "utf-8")
+        found.how, found.called = dict(self.how), self.name
+        return found
 
     def like(self, path: str, label: str) -> TableFile:
         """Another table, written like this one; it may have the label column or not."""
@@ -91,11 +151,14 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command, eval_str=True)
 
     @functools.wraps(command)
-    def run(table: str, **given: Any) -> None:
+    def run(table: str | None = None, **given: Any) -> None:
         how = {name: given.pop(name) for name in _HOW_WRITTEN}
-        command(table=TableFile(table, **how), **given)
+        command(table=None if table is None else TableFile(table, **how), **given)
 
-    own = [p.replace(annotation=TablePath) if p.name == "table" else p for p in signature.parameters.values()]
+    own = [
+        p.replace(annotation=TablePath if p.default is p.empty else MaybeTablePath) if p.name == "table" else p
+        for p in signature.parameters.values()
+    ]
     shared = [
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
         for name, (annotation, default) in _HOW_WRITTEN.items()

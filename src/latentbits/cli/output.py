@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import math
 import sys
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, need
-
-SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
+from ..data.writing import SUFFIXES, delimited, table_bytes
+from ..errors import InputError
 
 
 def check_target(out: str | None) -> None:
@@ -28,49 +23,12 @@ def check_target(out: str | None) -> None:
 def write_rows(rows: list[dict[str, Any]], columns: list[str], out: str | None) -> None:
     """Write rows to a file, or as CSV to standard output."""
     if out is None:
-        sys.stdout.write(_delimited(rows, columns, ","))
+        sys.stdout.write(delimited(rows, columns, ","))
         return
     from ..engine.checkpoint import write_atomically
 
-    if out.endswith(".parquet"):
-        content = _parquet(rows, columns)
-    else:
-        text = _delimited(rows, columns, "\t" if ".tsv" in Path(out).name else ",").encode()
-        content = gzip.compress(text, mtime=0) if out.endswith(".gz") else text
-    write_atomically(Path(out), content)
+    write_atomically(Path(out), table_bytes(rows, columns, out))
     print(f"wrote {len(rows)} rows to {out}", file=sys.stderr)
-
-
-def _delimited(rows: list[dict[str, Any]], columns: list[str], delimiter: str) -> str:
-    """Rows as delimited text."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    for row in rows:
-        writer.writerow([_text(row.get(column)) for column in columns])
-    return buffer.getvalue()
-
-
-def _text(value: Any) -> str:
-    """A value as text: unknown is empty, whole numbers have no point."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return ""
-    if isinstance(value, float):
-        return str(int(value)) if value in (0.0, 1.0) else repr(round(value, 10))
-    return str(value)
-
-
-def _parquet(rows: list[dict[str, Any]], columns: list[str]) -> bytes:
-    """Rows as a Parquet file."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise need("pyarrow", "pyarrow", "Writing Parquet") from None
-    table = pa.table({column: [row.get(column) for row in rows] for column in columns})
-    sink = pa.BufferOutputStream()
-    pq.write_table(table, sink)
-    return sink.getvalue().to_pybytes()
 
 
 def matrix_rows(matrix: Any, names: list[str], table: Any) -> tuple[list[dict[str, Any]], list[str]]:

@@ -83,6 +83,8 @@ def read_table(
     encoding: str = "utf-8-sig",
     binarize: Binarize = None,
     columns: Sequence[str] | None = None,
+    one: Sequence[str] = (),
+    zero: Sequence[str] = (),
 ) -> Table:
     """Open a table in a file.
 
@@ -102,6 +104,9 @@ def read_table(
     columns : sequence of str, optional
         Of transaction lists and triples, whose columns are only those that occur: the columns that the table is to have.
         Those that do not occur are 0; others are left out with a warning.
+    one, zero : sequence of str
+        Of CSV and TSV: further words that stand for 1 and 0, e.g. ``one=["ja"], zero=["nein"]``; they come before the usual
+        ones, so that a table coded 1/2 can be read with ``one=["1"], zero=["2"]``.
 
     Returns
     -------
@@ -118,8 +123,10 @@ def read_table(
         raise InputError(f"format {kind!r} is not known; use one of {', '.join(FORMATS)}.")
     if place.is_dir() and kind != "parquet":
         raise FileError(f"{place} is a folder; only Parquet tables may be folders.")
-    if kind not in ("csv", "tsv", "parquet") and (id_column is not None or label_columns):
+    if kind not in ("csv", "tsv", "parquet", "npz") and (id_column is not None or label_columns):
         raise InputError(f"{kind} tables have no id or label columns to set aside.")
+    if (one or zero) and kind not in ("csv", "tsv"):
+        raise InputError(f"words for ones and zeros (--one, --zero) are for csv and tsv tables, not for {kind}.")
     if kind in ("csv", "tsv"):
         text = read_delimited(
             path,
@@ -129,6 +136,8 @@ def read_table(
             label_columns=label_columns,
             binarize=binarize,
             encoding=encoding,
+            one=one,
+            zero=zero,
         )
         return Table(text.reader, text.ids, id_column or "id", text.labels)
     if kind == "transactions":
@@ -143,7 +152,23 @@ def read_table(
 
         parquet = ParquetReader(place, binarize, id_column, label_columns)
         return Table(parquet, parquet.ids, id_column or "id", parquet.label_values)
-    return Table(_read_arrays(place, kind, binarize))
+    reader = _read_arrays(place, kind, binarize)
+    if id_column is None and not label_columns:
+        return Table(reader)
+    beside = _arrays_beside(place, reader.shape[0], [*([id_column] if id_column is not None else []), *label_columns])
+    ids = None if id_column is None else beside[id_column]
+    return Table(reader, ids, id_column or "id", {name: beside[name] for name in label_columns})
+
+
+def _arrays_beside(path: Path, n_rows: int, names: Sequence[str]) -> dict[str, list[str]]:
+    """Arrays of an ``.npz`` with one entry per row, as text."""
+    with np.load(path, allow_pickle=False) as parts:
+        fitting = [name for name in parts.files if parts[name].shape == (n_rows,)]
+        for name in names:
+            if name not in fitting:
+                shown = ", ".join(fitting) or "none"
+                raise InputError(f"{path} has no array {name!r} with one entry per row; those it has: {shown}.")
+        return {name: [str(value) for value in parts[name].tolist()] for name in names}
 
 
 def _with_columns(reader: Any, columns: Sequence[str] | None, place: Path) -> Any:
@@ -211,6 +236,9 @@ def _read_npz(path: Path, binarize: Binarize) -> Reader:
             return SparseReader(matrix, binarize, columns)
         if "format" in names:
             return SparseReader(sp.load_npz(path), binarize)
+        if {"n_vars", "train"} <= names:  # splits of a benchmark, eight cells to a byte
+            splits = [parts[split] for split in ("train", "valid", "test") if split in names]
+            return ArrayReader(np.unpackbits(np.concatenate(splits), axis=1, count=int(parts["n_vars"])), binarize)
         tables = [name for name in parts.files if parts[name].ndim == 2]
         chosen = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
         if chosen is None:

@@ -6,6 +6,7 @@ the cost is that of the hidden cells, not of all cells.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -103,6 +104,47 @@ class HiddenSource:
     def hidden(self, b: int) -> HiddenCells:
         """The observed cells hidden from block ``b``."""
         return self._split(b)[1]
+
+
+class RowsSource:
+    """Some rows of a source, held in memory in the order of the table.
+
+    Parameters
+    ----------
+    source : Source
+        The whole table, opened without merging.
+    rows : (n,) array of int
+        Row numbers, ascending.
+
+    Examples
+    --------
+    >>> from latentbits.data.source import open_source
+    >>> some = RowsSource(open_source([[0, 1], [1, 1], [1, 0]]), np.array([0, 2]))
+    >>> some.shape, some.block(0).codes().tolist()
+    ((2, 2), [[0, 1], [1, 0]])
+    """
+
+    def __init__(self, source: Source, rows: NDArray[np.int64]) -> None:
+        self.shape = (len(rows), source.shape[1])
+        self.labels: Labels = source.labels
+        self._blocks: list[Block] = []
+        bounds, start = np.searchsorted(rows, source.starts), 0
+        for b in range(source.n_blocks):
+            mine = rows[bounds[b] : bounds[b + 1]] - source.starts[b]
+            if len(mine):
+                self._blocks.append(replace(source.block(b).take(mine), start=start))
+                start += len(mine)
+        sizes = [block.n_rows for block in self._blocks]
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self._blocks)
+
+    def block(self, b: int) -> Block:
+        """Block number ``b``."""
+        return self._blocks[b]
 
 
 def held_out_rows(n_rows: int, share: float, seed: int, fold: int = 0) -> NDArray[np.bool_]:

@@ -110,6 +110,17 @@ def _delimiter(line: str) -> str:
     return max(DELIMITERS, key=lambda c: counts[c]) if counts else ","
 
 
+def known_words(one: Iterable[str], zero: Iterable[str], binarize: Binarize) -> dict[str, Any]:
+    """Codes of the words that the user says are ones and zeros; they come before all others."""
+    one, zero = list(one), list(zero)
+    if (one or zero) and binarize is not None:
+        raise InputError("words for ones and zeros (--one, --zero) and a threshold (--binarize) exclude each other.")
+    both = sorted(set(one) & set(zero))
+    if both:
+        raise InputError(f"{both[0]!r} is named as a one and as a zero.")
+    return {**dict.fromkeys(one, ONE), **dict.fromkeys(zero, ZERO)}
+
+
 def _codes_of_tokens(row: list[str], known: dict[str, Any], binarize: Binarize) -> list[Any]:
     """Codes of the words of one line; ``known`` remembers words already met (filled here)."""
     try:
@@ -117,7 +128,8 @@ def _codes_of_tokens(row: list[str], known: dict[str, Any], binarize: Binarize) 
     except KeyError:
         for word in row:
             if word not in known:
-                known[word] = _code_of_word(word, binarize)
+                plain = word.strip()
+                known[word] = known[plain] if plain in known else _code_of_word(word, binarize)
         return [known[word] for word in row]
 
 
@@ -168,8 +180,11 @@ def read_delimited(
     id_column: str | None = None,
     label_columns: Sequence[str] = (),
     binarize: Binarize = None,
+    one: Sequence[str] = (),
+    zero: Sequence[str] = (),
 ) -> TextTable:
     """Read CSV, TSV or other delimited text."""
+    words = known_words(one, zero, binarize)
     with opened(path, encoding) as text:
         first = text.readline()
         if not first.strip():
@@ -183,7 +198,7 @@ def read_delimited(
         names = [name.strip() for name in head] if has_header else [str(j) for j in range(len(head))]
         _check_names(path, names)
         body = lines if has_header else itertools.chain([head], lines)
-        return _collect(path, body, names, has_header, id_column, label_columns, binarize)
+        return _collect(path, body, names, has_header, id_column, label_columns, binarize, words)
 
 
 def _check_names(path: Path | str, names: list[str]) -> None:
@@ -215,11 +230,11 @@ def _collect(
     id_column: str | None,
     label_columns: Sequence[str],
     binarize: Binarize,
+    known: dict[str, Any],
 ) -> TextTable:
-    """Turn the lines into codes, ids and labels."""
+    """Turn the lines into codes, ids and labels; ``known`` has the codes of words (filled here)."""
     id_at, label_at, kept = _set_aside(path, names, id_column, label_columns)
     aside = id_at is not None or bool(label_at)
-    known: dict[str, Any] = {}
     reals = isinstance(binarize, Reals)
     rows: list[NDArray[Any]] = []
     ids: list[str] = []

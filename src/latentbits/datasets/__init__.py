@@ -11,7 +11,15 @@ from .embedded import (
     load_votes,
     load_zoo,
 )
-from .generators import make_aspect, make_images, make_map, make_mixture, make_noisy_or
+from .generators import (
+    make_aspect,
+    make_boltzmann,
+    make_images,
+    make_map,
+    make_mixture,
+    make_noisy_or,
+    make_trait,
+)
 from .prepared import PREPARED, fetch, find, load_debd
 
 __all__ = [
@@ -27,8 +35,10 @@ __all__ = [
     "load_votes",
     "load_zoo",
     "make_aspect",
+    "make_boltzmann",
     "make_images",
     "make_map",
     "make_mixture",
     "make_noisy_or",
+    "make_trait",
 ]

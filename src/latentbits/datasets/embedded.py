@@ -93,6 +93,13 @@ def path_of(name: str) -> Path:
     return Path(str(resources.files(__package__) / "files" / FILES[name].file))
 
 
+def aside_of(name: str) -> list[str]:
+    """Columns of an embedded set that are not cells, in the order of the file."""
+    with open(path_of(name), encoding="utf-8") as text:
+        header = text.readline().strip().split(",")
+    return [column for column in header if column in FILES[name].aside]
+
+
 def load(name: str) -> Dataset:
     """Load an embedded set by name: votes, zoo, diabetes, spect, plants.
 
@@ -101,13 +108,9 @@ def load(name: str) -> Dataset:
     >>> load("zoo").data.shape
     (101, 15)
     """
-    file = FILES[name] if name in FILES else None
     path = path_of(name)
-    assert file is not None
-    with open(path, encoding="utf-8") as text:
-        header = text.readline().strip().split(",")
-    aside = [column for column in header if column in file.aside]
-    table = read_table(path, label_columns=aside, header=True)
+    file = FILES[name]
+    table = read_table(path, label_columns=aside_of(name), header=True)
     source = TableSource(table.reader, name)
     codes = np.concatenate([source.block(b).codes() for b in range(source.n_blocks)])
     data = np.where(codes == UNKNOWN, np.nan, codes.astype(float))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.rng import stream
+from ..errors import InputError
 
 
 class Made(NamedTuple):
@@ -303,3 +304,118 @@ def make_map(
     if unknown > 0:
         data[rng.random(data.shape) < unknown] = np.nan
     return MadeMap(data, nodes, points[nodes], probs)
+
+
+class MadeTrait(NamedTuple):
+    """A table drawn from a latent trait model and the truth behind it."""
+
+    data: np.ndarray  # (n, D) float, NaN where unknown
+    scores: np.ndarray  # (n, K)
+    loadings: np.ndarray  # (K, D)
+    constants: np.ndarray  # (D,) logits at score 0
+
+
+def make_trait(
+    n_rows: int = 500,
+    n_columns: int = 20,
+    n_components: int = 2,
+    *,
+    spread: float = 1.5,
+    density: float = 0.5,
+    unknown: float = 0.0,
+    random_state: int = 0,
+) -> MadeTrait:
+    """Draw a table from a random latent trait model: logits are linear in Gaussian scores (also the story of logistic PCA).
+
+    Parameters
+    ----------
+    n_rows, n_columns, n_components : int
+        Size.
+    spread : float
+        Standard deviation of the loadings.
+    density : float
+        About the share of ones at score 0; the constants of the columns scatter around it by one.
+    unknown : float
+        Share of cells made unknown at random.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    MadeTrait
+        ``data, scores, loadings, constants``.
+
+    Examples
+    --------
+    >>> made = make_trait(100, 8, 2, random_state=0)
+    >>> made.data.shape, made.scores.shape, made.loadings.shape
+    ((100, 8), (100, 2), (2, 8))
+    """
+    rng = stream(random_state, "sample", 6)
+    loadings = spread * rng.standard_normal((n_components, n_columns))
+    constants = np.log(density / (1 - density)) + rng.standard_normal(n_columns)
+    scores = rng.standard_normal((n_rows, n_components))
+    on = 1.0 / (1.0 + np.exp(-(constants + scores @ loadings)))
+    data = (rng.random(on.shape) < on).astype(float)
+    if unknown > 0:
+        data[rng.random(data.shape) < unknown] = np.nan
+    return MadeTrait(data, scores, loadings, constants)
+
+
+class MadeBoltzmann(NamedTuple):
+    """A table drawn from a restricted Boltzmann machine and the truth behind it."""
+
+    data: np.ndarray  # (n, D) float, NaN where unknown
+    hidden: np.ndarray  # (n, H) 0 or 1
+    couplings: np.ndarray  # (D, H)
+    visible: np.ndarray  # (D,)
+    hidden_bias: np.ndarray  # (H,)
+
+
+def make_boltzmann(
+    n_rows: int = 500,
+    n_columns: int = 20,
+    n_components: int = 4,
+    *,
+    spread: float = 1.5,
+    unknown: float = 0.0,
+    random_state: int = 0,
+) -> MadeBoltzmann:
+    """Draw a table from a random restricted Boltzmann machine, exactly (all 2^H hidden states are weighed).
+
+    Parameters
+    ----------
+    n_rows, n_columns, n_components : int
+        Size; up to 16 hidden units.
+    spread : float
+        Standard deviation of the couplings.  The biases are such that every coupling is centred.
+    unknown : float
+        Share of cells made unknown at random.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    MadeBoltzmann
+        ``data, hidden, couplings, visible, hidden_bias``.
+
+    Examples
+    --------
+    >>> made = make_boltzmann(100, 8, 3, random_state=0)
+    >>> made.data.shape, made.hidden.shape
+    ((100, 8), (100, 3))
+    """
+    if not 1 <= n_components <= 16:
+        raise InputError(f"make_boltzmann: n_components must be from 1 to 16; got {n_components!r}.")
+    rng = stream(random_state, "sample", 7)
+    couplings = spread * rng.standard_normal((n_columns, n_components))
+    visible, hidden_bias = -0.5 * couplings.sum(axis=1), -0.5 * couplings.sum(axis=0)
+    states = (np.arange(2**n_components)[:, None] >> np.arange(n_components)) & 1
+    weights = states @ hidden_bias + np.logaddexp(0.0, visible + states @ couplings.T).sum(axis=1)
+    chances = np.exp(weights - weights.max())
+    hidden = states[rng.choice(len(states), n_rows, p=chances / chances.sum())]
+    on = 1.0 / (1.0 + np.exp(-(visible + hidden @ couplings.T)))
+    data = (rng.random(on.shape) < on).astype(float)
+    if unknown > 0:
+        data[rng.random(data.shape) < unknown] = np.nan
+    return MadeBoltzmann(data, hidden.astype(np.uint8), couplings, visible, hidden_bias)

@@ -64,6 +64,11 @@ PREPARED = {
         "5aa33e10a32cab5f238c4a8de4e3d18a2a21cec1af2852b109aca77562c1123f",
         "19,997 posts of twenty newsgroups",
     ),
+    "newsgroups_w100": Prepared(
+        "newsgroups_w100.npz",
+        "6579c50c1aa61c4396d4d0639a331165a568bbb3338af2a24581562acefd416f",
+        "16,242 newsgroup posts × 100 words, in four groups",
+    ),
     "newsgroups_lines": Prepared(
         "large/newsgroups_lines.npz",
         "bc7c6da60fa2feb93cb20d546fd75e5bd6b8818866b2f3aa309735a9a75cc0ed",

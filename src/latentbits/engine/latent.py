@@ -7,7 +7,7 @@ distinct rows is kept, chosen by what the rows hold, so that it depends neither 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -68,22 +68,68 @@ def latent_sample(block: Block, values: Float, blank: NDArray[np.bool_] | None =
     return empty.merge(LatentSample(keys[counted], weights[counted], values[counted]))
 
 
-def empirical_bayes(block: Block, sample: LatentSample, logs: Callable[[Float], tuple[Float, Float]]) -> Float:
-    """log p(row) (n,) with the row unknowns distributed as in the sample.
+def _joints(
+    block: Block, sample: LatentSample, logs: Callable[[Float], tuple[Float, Float]]
+) -> Iterator[tuple[Float, Float]]:
+    """Some remembered unknowns (c, K) after the other, and their log probability together with that of the rows (n, c).
 
     ``logs(values)`` gives the log odds of a one and the log probability of a zero, each (c, D), for c rows of unknowns.
     """
-    total = np.full(block.n_rows, -np.inf)
     log_weights = np.log(sample.weights) - np.log(sample.weights.sum())
     for low in range(0, len(sample.weights), CHUNK):
-        slope, log_off = logs(sample.values[low : low + CHUNK])
+        values = sample.values[low : low + CHUNK]
+        slope, log_off = logs(values)
         joint = block.ones.dot(np.ascontiguousarray(slope.T))
         joint += log_off.sum(axis=1) + log_weights[low : low + CHUNK]
         if block.unknown is not None:
             joint -= block.unknown.dot(np.ascontiguousarray(log_off.T))
+        yield values, joint
+
+
+def empirical_bayes(block: Block, sample: LatentSample, logs: Callable[[Float], tuple[Float, Float]]) -> Float:
+    """log p(row) (n,) with the row unknowns distributed as in the sample; ``logs`` as in :func:`_joints`."""
+    total = np.full(block.n_rows, -np.inf)
+    for _, joint in _joints(block, sample, logs):
         top = joint.max(axis=1)
         total = np.logaddexp(total, top + np.log(np.exp(joint - top[:, None]).sum(axis=1)))
     return total
+
+
+def posterior_mean(
+    block: Block,
+    sample: LatentSample,
+    logs: Callable[[Float], tuple[Float, Float]],
+    answer: Callable[[Float], Float] | None = None,
+) -> Float:
+    """Mean (n, V) of ``answer(values)`` (c, V), by default of the unknowns themselves, given the known cells of a row."""
+    top, total, mean = np.full(block.n_rows, -np.inf), np.zeros(block.n_rows), None
+    for values, joint in _joints(block, sample, logs):
+        higher = np.maximum(top, joint.max(axis=1))
+        scale, top = np.exp(top - higher), higher
+        weights = np.exp(joint - top[:, None])
+        total = total * scale + weights.sum(axis=1)
+        part = weights @ (values if answer is None else answer(values))
+        mean = part if mean is None else mean * scale[:, None] + part
+    assert mean is not None
+    out: Float = mean / total[:, None]
+    return out
+
+
+def posterior_draw(
+    block: Block, sample: LatentSample, logs: Callable[[Float], tuple[Float, Float]], by_row: Float
+) -> Float:
+    """Unknowns (n, K) of rows, drawn given their known cells with one uniform each."""
+    log_total = empirical_bayes(block, sample, logs)
+    reached = np.zeros(block.n_rows)
+    out = np.repeat(sample.values[-1:], block.n_rows, axis=0)  # where rounding leaves the last one short of one
+    waiting = np.ones(block.n_rows, np.bool_)
+    for values, joint in _joints(block, sample, logs):
+        steps = reached[:, None] + np.cumsum(np.exp(joint - log_total[:, None]), axis=1)
+        ends = waiting & (steps[:, -1] > by_row)
+        out[ends] = values[(steps[ends] > by_row[ends, None]).argmax(axis=1)]
+        waiting &= ~ends
+        reached = steps[:, -1]
+    return out
 
 
 def draw_rows(sample: LatentSample, n: int, rng: np.random.Generator) -> Float:

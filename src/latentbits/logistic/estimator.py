@@ -38,6 +38,10 @@ class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
         Give every column an offset.
     score_clip : float
         Cell probabilities in ``score`` stay this far from 0 and 1.
+    fill_in : {"best", "posterior"}
+        How cells are predicted: at the scores that fit the row best, or by the mean over scores, distributed as in the
+        training rows, given the known cells of the row.  The second predicts better where rows have few known cells, the
+        first is quicker.
     accelerate : bool
         Use the L-BFGS steps; without them ``solver="lbfgs"`` climbs by the bound of uniform curvature.
     random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
@@ -92,6 +96,7 @@ class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
         solver: str = "lbfgs",
         offset: bool = True,
         score_clip: float = 0.0,
+        fill_in: str = "best",
         accelerate: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -111,6 +116,7 @@ class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
         self.solver = solver
         self.offset = offset
         self.score_clip = score_clip
+        self.fill_in = fill_in
         self.accelerate = accelerate
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -125,6 +131,7 @@ class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
     def _check_options(self) -> None:
         super()._check_options()
         self._number("ridge", 0.0)
+        self._one_of("fill_in", ("best", "posterior"))
         self._number("score_clip", 0.0)
         if self.score_clip >= 0.5:
             raise InputError(f"{self._name}: score_clip must be below 0.5; got {self.score_clip!r}.")
@@ -143,6 +150,7 @@ class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
             with_offset=bool(self.offset),
             total_weight=sums.weight,
             clip=float(self.score_clip),
+            posterior=self.fill_in == "posterior",
         )
 
     def _start(self, model: LogisticModel, sweep: Any, seed: int, restart: int) -> LogisticParams:

@@ -20,14 +20,22 @@ L-BFGS steps, each kept only if the objective agrees; otherwise the step of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.block import Block, Float
-from ..engine.latent import LatentSample, draw_rows, empirical_bayes, latent_sample, padded
+from ..engine.latent import (
+    LatentSample,
+    draw_rows,
+    empirical_bayes,
+    latent_sample,
+    padded,
+    posterior_draw,
+    posterior_mean,
+)
 from ..engine.protocols import Again
 from .linear import LinearModel, sigmoid
 
@@ -86,6 +94,7 @@ class LogisticModel(LinearModel):
     with_offset: bool = True
     total_weight: float = 1.0
     clip: float = 0.0
+    posterior: bool = False  # cells are filled by the mean over scores, not at the best ones
 
     def start_rows(self, block: Block, params: LogisticParams, seed: int, restart: int) -> Float:
         """Scores of zero: they are at their best after the first pass."""
@@ -264,7 +273,11 @@ class LogisticModel(LinearModel):
     def log_prob(self, block: Block, ready: Ready) -> Float:
         """log p(row) (n,), scores being distributed as in the training rows."""
         assert ready.params.latent is not None
-        return empirical_bayes(block, ready.params.latent, lambda scores: self._logs(self.odds(scores, ready)))
+        return empirical_bayes(block, ready.params.latent, self._row_logs(ready))
+
+    def _row_logs(self, ready: Ready) -> Callable[[Float], tuple[Float, Float]]:
+        """Logs of cells as a function of scores."""
+        return lambda scores: self._logs(self.odds(scores, ready))
 
     def _logs(self, odds: Float) -> tuple[Float, Float]:
         """Log odds of ones and log probability of zeros, with the clip of the score."""
@@ -275,10 +288,16 @@ class LogisticModel(LinearModel):
 
     def fill(self, block: Block, ready: Ready) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""
+        if self.posterior:
+            assert ready.params.latent is not None
+            answer = lambda scores: sigmoid(self.odds(scores, ready))  # noqa: E731
+            return posterior_mean(block, ready.params.latent, self._row_logs(ready), answer)
         return sigmoid(self.odds(self.represent(block, ready), ready))
 
     def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
         """The same for single cells (m,)."""
+        if self.posterior:
+            return self.fill(block, ready)[rows, columns]
         return sigmoid(self._odds_at(self.represent(block, ready)[rows], ready, columns))
 
     def _odds_at(self, scores: Float, ready: Ready, columns: Any) -> Float:
@@ -287,14 +306,20 @@ class LogisticModel(LinearModel):
 
     def fill_draw(self, block: Block, ready: Ready, rows: Any, columns: Any, by_row: Float, by_cell: Float) -> Any:
         """A draw of single cells; given the scores of the row they are independent."""
-        return by_cell < self.fill_at(block, ready, rows, columns)
+        if not self.posterior:
+            return by_cell < self.fill_at(block, ready, rows, columns)
+        assert ready.params.latent is not None
+        scores = posterior_draw(block, ready.params.latent, self._row_logs(ready), by_row)
+        return by_cell < sigmoid(self._odds_at(scores[rows], ready, columns))
 
     def loadings_at(self, ready: Ready, columns: Any) -> Float:
         """Loadings (m, K) of the columns of single cells."""
         return ready.padded[columns, : self.n_components]
 
     def left_out(self, held: Block, ready: Ready, columns: Any, starts: Float) -> Float:
-        """P(cell = 1) of cells at the best scores of their rows without them."""
+        """P(cell = 1) of cells at the best scores of their rows without them, or over all their scores."""
+        if self.posterior:
+            return self.fill_at(held, ready, np.arange(held.n_rows), columns)
         own = np.empty_like(starts)
         for part, best, _, _ in self.fitted(held, ready, starts):
             own[part] = best

@@ -1,18 +1,18 @@
 """The two models that every family has to beat: independent columns and the Chow-Liu tree.
 
-Both count with Laplace smoothing and score rows in nats.  Independent columns leave unknown cells out; the tree needs
-complete rows.
+Both count with Laplace smoothing, score rows in nats and fill cells; unknown cells drop out.  The tree counts a pair of
+columns over the rows in which both are known, and its answers sum over the unknown cells exactly (messages along the tree).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
-from ..data.block import Block
+from ..data.block import ONE, Block
 from ..data.source import Source, open_source
 from ..engine.stats import TreeSum
 from ..errors import InputError
@@ -64,6 +64,10 @@ class IndependentColumns:
             parts.append(scores)
         return np.concatenate(parts)
 
+    def fill_at(self, block: Block, rows: Any, columns: Any) -> Any:
+        """P(cell = 1) of single cells of a block."""
+        return self.probs_[columns]
+
     def score(self, X: Any) -> float:
         """Mean log-likelihood per row."""
         return float(self.score_samples(X).mean())
@@ -76,6 +80,12 @@ class ChowLiuTree:
     ----------
     smoothing : float
         Counts added to each cell of a table of counts: of a column, of a pair, of a column given its parent.
+
+    Examples
+    --------
+    >>> tree = ChowLiuTree().fit([[0, 0, 1], [1, 1, 0], [1, 1, 1], [0, 0, 0]])
+    >>> tree.parents_.tolist()
+    [-1, 0, 0]
     """
 
     def __init__(self, smoothing: float = 1.0) -> None:
@@ -85,46 +95,89 @@ class ChowLiuTree:
         """Count pairs, grow the tree."""
         _check_smoothing(self.smoothing)
         source = open_source(X, owner="ChowLiuTree", sample_weight=sample_weight)
-        both, n = _pair_counts(source)
-        ones = np.diag(both).copy()
         a = self.smoothing
-        counts = _pair_tables(both, ones, n)
-        information = _mutual_information((counts + a) / (n + 4 * a), (ones + 2 * a) / (n + 4 * a))
+        counts = _pair_tables(_pair_counts(source))
         # The spanning tree of least weight skips zeros, so information enters as a positive cost.
+        information = _mutual_information((counts + a) / (counts.sum(axis=0) + 4 * a))
         cost = information.max() + 1.0 - information
         np.fill_diagonal(cost, 0.0)
         tree = minimum_spanning_tree(sp.csr_array(cost))
         order, parents = breadth_first_order(tree, 0, directed=False)
         self.parents_ = np.where(parents == -9999, -1, parents)
         self.order_ = order
-        self.root_prob_ = float((ones[0] + a) / (n + 2 * a))
-        on_given = np.empty((len(ones), 2))
+        self.root_prob_ = float((counts[3, 0, 0] + a) / (counts[0, 0, 0] + counts[3, 0, 0] + 2 * a))
+        on_given = np.empty((source.shape[1], 2))
         for j in order[1:]:
-            up = self.parents_[j]
-            table = counts[:, j, up] + a  # of (j, parent) = 00, 01, 10, 11
+            table = counts[:, j, self.parents_[j]] + a  # of (j, parent) = 00, 01, 10, 11
             on_given[j] = table[2] / (table[0] + table[2]), table[3] / (table[1] + table[3])
         on_given[0] = self.root_prob_
         self.on_given_ = on_given
         return self
 
     def score_samples(self, X: Any) -> Any:
-        """Log-likelihood of every row; the rows must be complete."""
+        """Log-likelihood of the known cells of every row."""
         source = _same_columns(open_source(X, owner="ChowLiuTree"), len(self.parents_))
-        parents = np.where(self.parents_ < 0, 0, self.parents_)
-        parts = []
-        for b in range(source.n_blocks):
-            block = source.block(b)
-            if block.unknown is not None:
-                raise InputError("ChowLiuTree: rows with unknown cells cannot be scored; pass complete rows.")
-            cells = block.ones.dense()
-            on = np.where(cells[:, parents] == 1, self.on_given_[:, 1], self.on_given_[:, 0])
-            on[:, 0] = self.root_prob_
-            parts.append(np.log(np.where(cells == 1, on, 1 - on)).sum(axis=1))
+        parts = [self._messages(codes)[2] for b in range(source.n_blocks) for codes in _pieces(source.block(b))]
         return np.concatenate(parts)
+
+    def fill_at(self, block: Block, rows: Any, columns: Any) -> Any:
+        """P(cell = 1 given the known cells of its row) of single cells of a block."""
+        out, at = np.empty(len(rows)), 0
+        for codes in _pieces(block):
+            mine = (rows >= at) & (rows < at + len(codes))
+            out[mine] = self._beliefs(codes)[rows[mine] - at, columns[mine]]
+            at += len(codes)
+        return out
+
+    def _messages(self, codes: Any) -> tuple[Any, Any, Any]:
+        """Collect toward the root.
+
+        Returns what the cells below and at every column say about its value, ``below`` (2, D, n), and about that of its
+        parent, ``upward`` (2, D, n), both scaled to a largest value of one, and the log-likelihood (n,).
+        """
+        cells = np.ascontiguousarray(codes.T)
+        below = np.stack([cells != ONE, cells != 0]).astype(np.float64)  # an unknown cell allows both values
+        upward = np.ones_like(below)
+        logs = np.zeros(len(codes))
+        for j in self.order_[:0:-1]:
+            scale = below[:, j].max(axis=0)
+            logs += np.log(scale)
+            below[:, j] /= scale
+            for value in (0, 1):
+                on = self.on_given_[j, value]
+                upward[value, j] = below[0, j] * (1 - on) + below[1, j] * on
+            below[:, self.parents_[j]] *= upward[:, j]
+        root = below[0, 0] * (1 - self.root_prob_) + below[1, 0] * self.root_prob_
+        return below, upward, logs + np.log(root)
+
+    def _beliefs(self, codes: Any) -> Any:
+        """P(cell = 1 given the known cells of its row) (n, D), by messages away from the root."""
+        below, upward, _ = self._messages(codes)
+        on = np.empty(codes.T.shape)
+        above = np.empty_like(below)  # probability of every value, given all that is not below it
+        for j in self.order_:
+            if j == self.order_[0]:
+                above[1, j] = self.root_prob_
+            else:
+                up = self.parents_[j]
+                rest = above[:, up] * below[:, up] / upward[:, j]
+                rest /= rest.sum(axis=0)
+                above[1, j] = rest[0] * self.on_given_[j, 0] + rest[1] * self.on_given_[j, 1]
+            above[0, j] = 1 - above[1, j]
+            both = above[:, j] * below[:, j]
+            on[j] = both[1] / both.sum(axis=0)
+        return on.T
 
     def score(self, X: Any) -> float:
         """Mean log-likelihood per row."""
         return float(self.score_samples(X).mean())
+
+
+def _pieces(block: Block) -> Any:
+    """Codes of a block, some rows at a time, so that messages do not fill the memory."""
+    step = max(1, 2**19 // max(1, block.n_columns))
+    for low in range(0, block.n_rows, step):
+        yield block.take(np.arange(low, min(low + step, block.n_rows))).codes()
 
 
 def _check_smoothing(smoothing: float) -> None:
@@ -140,41 +193,54 @@ def _same_columns(source: Source, n_columns: int) -> Source:
     return source
 
 
-def _pair_counts(source: Source) -> tuple[Any, float]:
-    """Weight of the rows in which two columns are both 1 (D, D), and of all rows; complete tables only."""
+class _PairCounts(NamedTuple):
+    """Weight of rows, for every pair of columns (D, D), in which ..."""
+
+    both: Any  # both are 1
+    first: Any  # the first is 1 and the second known
+    known: Any  # both are known
+
+
+def _pair_counts(source: Source) -> _PairCounts:
+    """Counts of all pairs."""
     tree = TreeSum(source.n_blocks)
     for b in range(source.n_blocks):
         tree.put(b, _block_pairs(source.block(b)))
-    counts, total = tree.total()
-    return counts, total
+    total: _PairCounts = tree.total()
+    return total
 
 
-def _block_pairs(block: Block) -> tuple[Any, float]:
-    """Pair counts of a block."""
+def _block_pairs(block: Block) -> _PairCounts:
+    """Pair counts of a block, from its marks alone."""
+    shape = (block.n_rows, block.n_columns)
+    weights = block.row_weights()[:, None]
+    ones = _matrix(*block.ones.lists(), shape)
+    heavy = ones.multiply(weights).tocsr()
+    both = (heavy.T @ ones).toarray()
+    first = np.repeat(np.diag(both)[:, None], shape[1], axis=1)
+    known = np.full((shape[1], shape[1]), float(weights.sum()))
     if block.unknown is not None:
-        raise InputError("ChowLiuTree: the table has unknown cells; pair counts need complete rows.")
-    indptr, indices = block.ones.lists()
-    ones = sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(block.n_rows, block.n_columns))
-    weights = block.row_weights()
-    weighted = ones.multiply(weights[:, None]).tocsr()
-    return (weighted.T @ ones).toarray(), float(weights.sum())
+        unknown = _matrix(*block.unknown.lists(), shape)
+        hidden = (unknown.multiply(weights).tocsr().T @ unknown).toarray()
+        blank = np.diag(hidden)
+        first = first - (heavy.T @ unknown).toarray()
+        known = known - blank[:, None] - blank[None, :] + hidden
+    return _PairCounts(both, first, known)
 
 
-def _pair_tables(both: Any, ones: Any, n: float) -> Any:
+def _matrix(indptr: Any, indices: Any, shape: tuple[int, int]) -> Any:
+    """Marks as a sparse matrix."""
+    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
+
+
+def _pair_tables(counts: _PairCounts) -> Any:
     """Counts (4, D, D) of column pairs: 00, 01, 10, 11."""
-    first, second = ones[:, None], ones[None, :]
-    return np.stack([n - first - second + both, second - both, first - both, both])
+    both, first, known = counts
+    return np.maximum(np.stack([known - first - first.T + both, first.T - both, first - both, both]), 0.0)
 
 
-def _mutual_information(tables: Any, single: Any) -> Any:
-    """Mutual information (D, D) of column pairs."""
-    on, off = single, 1 - single
-    products = np.stack(
-        [
-            off[:, None] * off[None, :],
-            off[:, None] * on[None, :],
-            on[:, None] * off[None, :],
-            on[:, None] * on[None, :],
-        ]
-    )
+def _mutual_information(tables: Any) -> Any:
+    """Mutual information (D, D) of column pairs, each with the shares (4, D, D) of its own rows."""
+    first, second = tables[2] + tables[3], tables[1] + tables[3]
+    products = np.stack([(1 - first) * (1 - second), (1 - first) * second, first * (1 - second), first * second])
     return (tables * np.log(tables / products)).sum(axis=0)

@@ -1,0 +1,241 @@
+"""The main job and its parts: ``explore``, ``compare`` and ``report``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..errors import CellError, InputError
+from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
+from .output import check_target, write_rows
+from .progress import progress_shown
+
+Models = Annotated[
+    str, typer.Option("--models", help="Families to compare, separated by commas; default: all.", show_default=False)
+]
+Budget = Annotated[
+    str | None,
+    typer.Option("--budget", help="About how long it may take: 30, 90s, 5m. By default 45 s to 5 min, by size."),
+]
+Sizes = Annotated[
+    str | None,
+    typer.Option("--sizes", help="Numbers of components to choose from, e.g. 2,3,5 or 2-8; default: by family."),
+]
+Folds = Annotated[int | None, typer.Option("--folds", help="Draws of hidden cells; by default as the budget allows.")]
+
+
+def seconds_of(text: str | None) -> float | None:
+    """Seconds of 30, 90s, 5m or 1h."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*(s|m|min|h)?\s*", text)
+    if found is None or float(found[1]) <= 0:
+        raise InputError(f"--budget {text!r} is not a time; write seconds, or 90s, 5m, 1h.")
+    return float(found[1]) * {"m": 60, "min": 60, "h": 3600}.get(found[2] or "s", 1)
+
+
+def sizes_of(text: str | None) -> list[int] | None:
+    """Numbers of 2,3,5 or 2-8."""
+    if text is None:
+        return None
+    out: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", part)
+        if found is None:
+            raise InputError(f"--sizes {text!r}: write numbers like 2,3,5 or a range like 2-8.")
+        out += range(int(found[1]), int(found[2] or found[1]) + 1)
+    return out
+
+
+def models_of(text: str) -> Any:
+    """Names of families, or "all"."""
+    return "all" if text.strip() == "all" else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _opened(table: TableFile, command: str) -> Any:
+    """The table, with every cell checked; a text table of another kind is told of column by column."""
+    from ..data import open_source
+    from ..data.triage import advice, examine
+
+    opened = table.open()
+    try:
+        source = open_source(opened.reader, owner=table.path)
+        for b in range(source.n_blocks if opened.reader.lazy else 0):
+            source.block(b)  # complains of the first bad cell, before the work is done
+    except CellError as error:
+        if not table.is_text:
+            raise
+        how = {name: table.how[name] for name in ("delimiter", "header", "encoding")}
+        aside = [table.how["id_column"], *table.how["label_columns"]]
+        columns = examine(table.path, aside=[name for name in aside if name is not None], **how)
+        told = advice(table.path, columns, command)
+        raise InputError(told or str(error)) from None
+    return opened
+
+
+@reads_table
+def explore(
+    table: TableFile | None = None,
+    out: Annotated[str | None, typer.Option("--out", "-o", help="Folder for the results; default: out/NAME.")] = None,
+    models: Models = "all",
+    sizes: Sizes = None,
+    budget: Budget = None,
+    folds: Folds = None,
+    tables: Annotated[str, typer.Option("--tables", help="Format of the tables: csv or parquet.")] = "csv",
+    config: Annotated[str | None, typer.Option("--config", help="Repeat the run of this run.toml.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+) -> None:
+    """Find what is hidden in TABLE: compare families, choose, refit, write tables and report.html.
+
+    TABLE may also be the name of an embedded or prepared data set (see `latentbits data list`).
+    """
+    from ..exploring import explore as run
+
+    options: dict[str, Any] = {
+        "models": models_of(models),
+        "n_components": sizes_of(sizes),
+        "budget": seconds_of(budget),
+        "folds": folds,
+        "tables": tables,
+        "random_state": seed,
+    }
+    if config is not None:
+        if table is not None:
+            raise InputError("--config names the table itself; leave TABLE out.")
+        table, options, name = _of_config(config)
+        folder = Path(out) if out is not None else Path(config).parent
+    elif table is None:
+        raise InputError("name a TABLE to explore, or --config run.toml to repeat a run.")
+    else:
+        table = table.known_set()
+        name = table.name
+        folder = Path(out) if out is not None else Path("out") / name
+    opened = _opened(table, "explore")
+    print(f"{name}: {opened.shape[0]:,} rows x {opened.shape[1]:,} columns", file=sys.stderr)
+    try:
+        with progress_shown("explore") as tell:
+            found = run(
+                opened, folder, name=name, n_jobs=jobs, resume=resume, progress=tell, about=table.settings(), **options
+            )
+    except KeyboardInterrupt as error:
+        error.add_note(f"Finished parts are in {folder}; the same command with --resume goes on from there.")
+        raise
+    _show(found)
+
+
+def _of_config(config: str) -> tuple[TableFile, dict[str, Any], str]:
+    """Table, options and name of a ``run.toml``."""
+    from ..exploring.settings import read_settings
+
+    found = read_settings(config)
+    about, asked = found["table"], found["explore"]
+    if "path" not in about:
+        raise InputError(
+            f"{config} does not say where the table is (it came from Python); call latentbits.explore there."
+        )
+    options = {
+        "models": asked.get("models", "all"),
+        "n_components": asked.get("sizes"),
+        "budget": asked.get("budget"),
+        "folds": asked.get("folds"),
+        "tables": asked.get("tables", "csv"),
+        "random_state": asked.get("seed", 0),
+    }
+    return TableFile.of_settings(about), options, str(asked.get("name", "table"))
+
+
+def _show(found: Any) -> None:
+    """The short answer."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else 100)
+    for line in found.facts.lines():
+        console.print(Text(f"- {line}"), soft_wrap=not sys.stdout.isatty())
+    console.print()
+    console.print(Text(found.comparison.verdict))
+    console.print()
+    for reading in (found.winner, found.several):
+        if reading is None:
+            continue
+        console.print(Text(reading.title))
+        rows = reading.components(5)
+        for k in dict.fromkeys(row["component"] for row in rows):
+            mine = [row for row in rows if row["component"] == k]
+            weight = mine[0]["weight"]
+            share = "" if weight != weight else f" {weight:.0%}"
+            value = "probability" if "probability" in mine[0] else "loading"
+            text = ", ".join(f"{row['feature']} {row[value]:.2f}" for row in mine)
+            console.print(Text(f"  {mine[0]['name']}{share}: {text}"))
+        console.print()
+    for note in dict.fromkeys(found.notes):
+        print(f"warning: {note}", file=sys.stderr)
+    if len(found.blanks["row"]):
+        command = f"latentbits impute {shlex.quote(str(found.folder / 'model.latentbits'))} TABLE"
+        print(f"{len(found.blanks['row']):,} blanks are filled in {found.folder}/blanks.{found.tables} (or: {command})")
+    print(f"report: {found.report}")
+
+
+@reads_table
+def compare(
+    table: TableFile,
+    models: Models = "all",
+    sizes: Sizes = None,
+    budget: Budget = None,
+    folds: Folds = None,
+    out: Out = None,
+    seed: Seed = 0,
+    jobs: Jobs = 1,
+) -> None:
+    """Hide the same cells of TABLE from every family and see which predicts them best."""
+    from ..comparison import compare as run
+
+    check_target(out)
+    table = table.known_set()
+    opened = _opened(table, "compare")
+    with progress_shown("compare") as tell:
+        found = run(
+            opened.reader,
+            models_of(models),
+            n_components=sizes_of(sizes),
+            budget=seconds_of(budget),
+            folds=folds,
+            random_state=seed,
+            n_jobs=jobs,
+            progress=tell,
+        )
+    columns = ["model", "size", "log_loss", "above_best", "se", "auc", "brier", "calibration_error"]
+    columns += ["row_log_likelihood", "row_kind", "row_below_best", "row_se", "note"]
+    write_rows(
+        [{**row, "size": None if row["size"] is None else str(row["size"])} for row in found.table], columns, out
+    )
+    print(found.verdict, file=sys.stderr)
+
+
+@reads_table
+def report(
+    model: ModelPath,
+    table: TableFile,
+    out: Annotated[str, typer.Option("--out", "-o", help="The report.")] = "report.html",
+    seed: Seed = 0,
+) -> None:
+    """Write a report on what a saved MODEL says about TABLE, without a comparison of families."""
+    from ..engine.checkpoint import write_atomically
+    from ..exploring.job import report_on
+
+    if not out.endswith((".html", ".htm")):
+        raise InputError(f"{out}: the report is an .html file.")
+    import latentbits
+
+    estimator = latentbits.load(model)
+    opened = table.open(estimator)
+    page = report_on(estimator, opened, name=table.name, random_state=seed, about=table.settings())
+    write_atomically(Path(out), page.encode())
+    print(f"report: {out}")

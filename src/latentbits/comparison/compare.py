@@ -1,0 +1,355 @@
+"""The comparison itself: draw what is hidden, sift sizes, fit the survivors, ask them all the same questions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .. import __version__
+from ..base import quiet
+from ..data.holdout import HiddenSource, RowsSource
+from ..data.rng import stream
+from ..data.source import Source, open_source
+from ..errors import InputError, LatentBitsError, LatentBitsWarning
+from .contestants import Contestant, Table, contestants, size_text
+from .plan import Plan, default_budget, n_left, planned
+from .result import Comparison, Fitted
+from .scores import Answers, Questions, log_losses
+from .store import Store, digest_of_table
+
+MOST_CELLS = 1_000_000  # hidden cells per fold: more would not change a verdict
+
+
+def compare(
+    X: Any,
+    models: Any = "all",
+    *,
+    cells: float = 0.1,
+    rows: float = 0.1,
+    folds: int | None = None,
+    n_components: Any = None,
+    budget: float | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    binarize: float | None = None,
+    progress: Callable[[float, float, str], None] | None = None,
+    checkpoint: Any = None,
+) -> Comparison:
+    """Which kind of hidden structure predicts the cells of a table best.
+
+    The same cells are hidden from every family, and the same rows held out.  Each family chooses its size on cells that are
+    hidden for this choice only; then it is fitted again, and scored on cells and rows that played no part in the choice.
+    Sizes are chosen by successive halving: all are fitted briefly to some rows, the better half again to more.  Differences
+    come with standard errors that allow for cells of one row being alike.
+
+    Parameters
+    ----------
+    X : table
+        The data.
+    models : "all" or list
+        Names of families ("mixture", "variational", "bayesian", "dp", "aspect", "noisy-or", "logistic", "trait", "gtm",
+        "boltzmann"), estimators, models of scikit-learn as :class:`~latentbits.comparison.Adapted`, or (name, model) pairs.
+        Independent columns and the Chow-Liu tree always stand beside.
+    cells : float
+        Share of cells to hide for the comparison, and again for the choice of sizes (at most a million each).
+    rows : float
+        Share of rows to hold out (at most 2,000; none if that would be fewer than ten).
+    folds : int, optional
+        Independent draws of hidden cells and rows; by default as many as the budget allows, up to 3.
+    n_components : iterable of int or dict, optional
+        Sizes to choose from, for all families or by name.
+    budget : float, optional
+        About how many seconds it may take on an ordinary core; by default 25 seconds for small tables to five minutes for
+        large ones.  What is done depends on this number and on the table, not on the clock.
+    random_state : int
+        Which cells and rows, and the seeds of the fits.
+    n_jobs : int, optional
+        Threads of every fit.
+    binarize : float, optional
+        Cells above it are 1, others 0.
+    progress : function, optional
+        Called with (done, total, note) in nominal seconds.
+    checkpoint : path, optional
+        Folder for finished parts; a later call with the same table and options goes on from there.
+
+    Returns
+    -------
+    Comparison
+        With ``table``, ``best_``, ``verdict`` and ``plot()``.
+
+    Examples
+    --------
+    >>> import latentbits
+    >>> from latentbits.datasets import make_mixture
+    >>> X = make_mixture(n_rows=300, n_columns=10, n_components=3, spread=3.0, random_state=0).data
+    >>> found = latentbits.compare(X, ["mixture", "trait"], n_components=[1, 2, 3, 4], folds=1)
+    >>> found.best_
+    'mixture'
+    """
+    for name, share in (("cells", cells), ("rows", rows)):
+        if not 0 < share <= 0.5:
+            raise InputError(f"compare: {name} must be a share above 0 and up to 0.5; got {share!r}.")
+    if folds is not None and (isinstance(folds, bool) or not isinstance(folds, int) or folds < 1):
+        raise InputError(f"compare: folds must be a whole number, 1 or more; got {folds!r}.")
+    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
+        raise InputError(f"compare: random_state must be a whole number, 0 or more; got {random_state!r}.")
+    entrants = contestants(models, n_components)
+    source = open_source(X, owner="compare", binarize=binarize)
+    _check_comparable(source)
+    n_rows, n_columns = source.shape
+    table = Table(n_rows, n_columns, _n_marked(source))
+    cells = min(cells, MOST_CELLS / (n_rows * n_columns))
+    budget = default_budget(n_rows * n_columns) if budget is None else float(budget)
+    plan = planned(table, entrants, budget, folds, rows, cells)
+    entrants = [one.thorough() for one in entrants] if plan.thorough else entrants
+    options = {"models": [one.name for one in entrants], "plan": repr(plan), "cells": cells, "seed": int(random_state)}
+    run = hashlib.sha256(json.dumps([__version__, options, digest_of_table(source)], sort_keys=True).encode())
+    job = _Job(
+        source, table, plan, cells, int(random_state), n_jobs, Store(checkpoint, run.hexdigest()), progress or _silent
+    )
+    with quiet(LatentBitsWarning):
+        return job.run(entrants)
+
+
+def _silent(done: float, total: float, note: str) -> None:
+    """No progress is shown."""
+
+
+def _check_comparable(source: Source) -> None:
+    """Too small a table cannot be compared on."""
+    n_rows, n_columns = source.shape
+    if n_rows < 20 or n_columns < 2 or n_rows * n_columns < 100:
+        raise InputError(
+            f"compare: the table has {n_rows} rows and {n_columns} columns; hiding cells needs at least 20 rows, 2 columns "
+            "and 100 cells. Fit a small model to it instead."
+        )
+
+
+def _n_marked(source: Source) -> int:
+    """Ones and unknown cells."""
+    total = 0
+    for b in range(source.n_blocks):
+        block = source.block(b)
+        total += block.n_marked + (0 if block.unknown is None else block.unknown.n_marked)
+    return total
+
+
+class _Fold(NamedTuple):
+    """One draw of what is hidden."""
+
+    order: Any  # rows in the order in which they are taken for training
+    held: Any  # rows held out, ascending
+
+
+class _Asked(NamedTuple):
+    """A fitted model's answers about one fold."""
+
+    probabilities: Any
+    row_scores: Any
+    row_kind: str
+    about: Fitted
+
+
+@dataclass
+class _Job:
+    """A comparison in progress."""
+
+    source: Source
+    table: Table
+    plan: Plan
+    cells: float
+    seed: int
+    n_jobs: int | None
+    store: Store
+    tell: Callable[[float, float, str], None]
+    done: float = 0.0
+    choices: list[dict[str, Any]] = field(default_factory=list)
+
+    def run(self, entrants: list[Contestant]) -> Comparison:
+        """All folds, then the result."""
+        questions: list[Questions] = []
+        answers: dict[str, list[_Asked]] = {one.name: [] for one in entrants}
+        for fold in range(self.plan.n_folds):
+            drawn = self.drawn(fold)
+            self.sift(entrants, fold, drawn)
+            chosen = {one.name: self.chosen_size(one, fold) for one in entrants}
+            rows = np.sort(drawn.order[: self.plan.n_rows])
+            hidden = HiddenSource(RowsSource(self.source, rows), self.cells, self.seed, 2 * fold)
+            held = RowsSource(self.source, drawn.held) if len(drawn.held) else None
+            questions.append(_questions(hidden, rows))
+            for one in entrants:
+                answers[one.name].append(self.asked(one, chosen[one.name], fold, hidden, held))
+        self.tell(self.plan.seconds, self.plan.seconds, "done")
+        return self.result(entrants, questions, answers)
+
+    def drawn(self, fold: int) -> _Fold:
+        """Rows held out, and the order in which the others are taken."""
+        order = stream(self.seed, "rows", fold).permutation(self.table.n_rows)
+        return _Fold(order[self.plan.n_held :], np.sort(order[: self.plan.n_held]))
+
+    # 1. sizes
+
+    def sift(self, entrants: list[Contestant], fold: int, drawn: _Fold) -> None:
+        """Fit all sizes briefly, stage after stage, and remember their losses."""
+        left = {one.name: list(self.plan.sizes[one.name]) for one in entrants}
+        for stage, n_rows in enumerate(self.plan.sieves):
+            if all(len(sizes) == 1 for sizes in left.values()):
+                break
+            rows = np.sort(drawn.order[:n_rows])
+            tested = HiddenSource(RowsSource(self.source, rows), self.cells, self.seed, 2 * fold)
+            hidden = HiddenSource(tested, self.cells, self.seed, 2 * fold + 1)
+            for one in entrants:
+                sizes = left[one.name]
+                if len(sizes) == 1:
+                    continue
+                losses = [self.sift_loss(one, size, fold, stage, hidden) for size in sizes]
+                order = np.argsort(losses, kind="stable")
+                left[one.name] = [sizes[i] for i in sorted(order[: n_left(len(sizes))])]
+
+    def sift_loss(self, one: Contestant, size: Any, fold: int, stage: int, hidden: HiddenSource) -> float:
+        """Mean log-loss of the cells that are hidden for the choice."""
+        key = f"sift {fold} {stage} {one.name} {size}"
+        kept = self.store.get(key)
+        if kept is None:
+            self.note(one, size, fold, "choosing its size")
+            loss, note = float("inf"), ""
+            try:
+                fitted = one.estimator(size, one.light, self.seed, self.n_jobs).fit(hidden)
+                loss = float(log_losses(_questions(hidden, None).values, _filled(fitted, hidden)).mean())
+            except _failures(one) as error:
+                note = str(error)
+            kept = {"loss": loss, "note": note}, {}
+            self.store.put(key, *kept)
+        self.spent(one, size, one.light, hidden)
+        loss = kept[0]["loss"]
+        self.choices.append(
+            {
+                "model": one.name,
+                "fold": fold,
+                "stage": stage,
+                "size": size,
+                "n_rows": hidden.shape[0],
+                "log_loss": loss,
+                "note": kept[0]["note"],
+            }
+        )
+        return float(loss)
+
+    def chosen_size(self, one: Contestant, fold: int) -> Any:
+        """The best size of the last stage that this family was in."""
+        mine = [c for c in self.choices if c["model"] == one.name and c["fold"] == fold]
+        if not mine:
+            return self.plan.sizes[one.name][0]
+        last = max(c["stage"] for c in mine)
+        return min((c for c in mine if c["stage"] == last), key=lambda c: c["log_loss"])["size"]
+
+    # 2. comparison
+
+    def asked(self, one: Contestant, size: Any, fold: int, hidden: HiddenSource, held: RowsSource | None) -> _Asked:
+        """Fit, and ask about hidden cells and held-out rows."""
+        key = f"compare {fold} {one.name} {size}"
+        kept = self.store.get(key)
+        if kept is None:
+            self.note(one, size, fold, "predicting")
+            kept = self.answers(one, size, hidden, held)
+            self.store.put(key, *kept)
+        self.spent(one, size, one.full, hidden)
+        content, arrays = kept
+        about = Fitted(size, content["seconds"], content["n_iter"], content["settled"], content["note"])
+        return _Asked(arrays.get("probabilities"), arrays.get("row_scores"), content["row_kind"], about)
+
+    def answers(self, one: Contestant, size: Any, hidden: HiddenSource, held: RowsSource | None) -> Any:
+        """The answers of a new fit, as they are kept."""
+        begin, arrays, kind, note, fitted = time.perf_counter(), {}, "", "", None
+        try:
+            fitted = one.estimator(size, one.full, self.seed, self.n_jobs).fit(hidden)
+            arrays["probabilities"] = _filled(fitted, hidden)
+            scores, kind = _row_scores(fitted, held)
+            if scores is not None:
+                arrays["row_scores"] = scores
+        except _failures(one) as error:
+            note = str(error)
+        content = {
+            "seconds": time.perf_counter() - begin,
+            "n_iter": int(getattr(fitted, "n_iter_", 0)),
+            "settled": bool(getattr(fitted, "converged_", True)),
+            "row_kind": kind,
+            "note": note,
+        }
+        return content, arrays
+
+    def note(self, one: Contestant, size: Any, fold: int, what: str) -> None:
+        """Say what is being done."""
+        sized = "" if size is None else f" {size_text(size)}"
+        of = f" (draw {fold + 1} of {self.plan.n_folds})" if self.plan.n_folds > 1 else ""
+        self.tell(self.done, self.plan.seconds, f"{one.title}{sized}: {what}{of}")
+
+    def spent(self, one: Contestant, size: Any, options: Any, hidden: HiddenSource) -> None:
+        """Count what was done."""
+        share = hidden.shape[0] / self.table.n_rows
+        n_marked = int(share * (self.table.n_marked + self.cells * self.table.n_cells))
+        self.done += one.seconds(size, options, Table(hidden.shape[0], self.table.n_columns, n_marked))
+
+    def result(
+        self, entrants: list[Contestant], questions: list[Questions], answers: dict[str, list[_Asked]]
+    ) -> Comparison:
+        """Put the folds together; a model that failed in one of them is left out."""
+        asked = Questions(*(np.concatenate(parts) for parts in zip(*questions)))
+        said: dict[str, Answers] = {}
+        for name, parts in answers.items():
+            if any(part.probabilities is None for part in parts):
+                continue
+            scores = None if parts[0].row_scores is None else np.concatenate([part.row_scores for part in parts])
+            said[name] = Answers(np.concatenate([part.probabilities for part in parts]), scores, parts[0].row_kind)
+        held = np.concatenate([self.drawn(fold).held for fold in range(self.plan.n_folds)])
+        about = {name: [part.about for part in parts] for name, parts in answers.items()}
+        return Comparison.of(entrants, asked, said, held, about, self.choices, self.plan, self.source)
+
+
+def _failures(one: Contestant) -> tuple[type[Exception], ...]:
+    """Errors that leave one model out, and are told of: ours in our families, any in models that were brought along."""
+    return (Exception,) if one.structure == "other" else (LatentBitsError, ArithmeticError)
+
+
+def _questions(hidden: HiddenSource, rows: Any) -> Questions:
+    """The hidden cells of a table, with the rows they have in the whole table."""
+    parts = []
+    for b in range(hidden.n_blocks):
+        asked = hidden.hidden(b)
+        here = asked.rows + hidden.starts[b]
+        parts.append((here if rows is None else rows[here], asked.columns, asked.values))
+    joined = Questions(*(np.concatenate(part) for part in zip(*parts)))
+    if not len(joined.values):
+        raise InputError("compare: no known cell was hidden; the table is too small or too empty to compare on.")
+    return joined
+
+
+def _filled(fitted: Any, hidden: HiddenSource) -> Any:
+    """P(cell = 1) of every hidden cell."""
+    of_family = isinstance(fitted, BaseEstimator)
+    ready = fitted._model.ready(fitted._params) if of_family else None
+    parts = []
+    for b in range(hidden.n_blocks):
+        block, asked = hidden.block(b), hidden.hidden(b)
+        if of_family:
+            parts.append(fitted._model.fill_at(block, ready, asked.rows, asked.columns))
+        else:
+            parts.append(fitted.fill_at(block, asked.rows, asked.columns))
+    return np.concatenate(parts)
+
+
+def _row_scores(fitted: Any, held: RowsSource | None) -> tuple[Any, str]:
+    """Log-likelihood of held-out rows, and its kind; a bound gives way to an estimate where the family has one."""
+    if held is None or not hasattr(fitted, "score_samples"):
+        return None, ""
+    kind = getattr(fitted, "score_kind_", "exact")
+    if kind == "lower bound" and hasattr(fitted, "importance_scores"):
+        return fitted.importance_scores(held).value, "estimate"
+    return fitted.score_samples(held), kind

@@ -1,0 +1,313 @@
+"""What a comparison found: a table, a verdict in words, and everything the report shows of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base import frame_of
+from ..data.source import Source
+from .contestants import SEVERAL_CAUSES, STRUCTURES, Contestant, size_text
+from .plan import Plan
+from .scores import (
+    Answers,
+    Paired,
+    Questions,
+    auc,
+    calibration_curve,
+    calibration_error,
+    log_losses,
+    paired,
+    wide_calibration_error,
+)
+
+# In paired standard errors.  The best of ten families is the luckiest of ten, so that finding anything at all takes more.
+APART = 2.0
+CLEARLY = 4.0
+SOMETHING = 3.0
+
+
+# Families from the easiest to read to the hardest.
+READING_ORDER = (
+    "mixture",
+    "bayesian",
+    "dp",
+    "variational",
+    "noisy-or",
+    "aspect",
+    "trait",
+    "logistic",
+    "gtm",
+    "boltzmann",
+)
+
+
+class Fitted(NamedTuple):
+    """How one fit of the comparison went."""
+
+    size: Any
+    seconds: float
+    n_iter: int
+    settled: bool
+    note: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The outcome of :func:`latentbits.compare`.
+
+    Attributes
+    ----------
+    table : list of dict
+        One row per model, best first: ``log_loss`` of hidden cells with ``above_best`` and its paired standard error ``se``;
+        ``auc``, ``brier``, ``calibration_error``; ``row_log_likelihood`` of held-out rows, its kind, and ``row_below_best``
+        with ``row_se`` (bounds are not ranked); ``size`` and how the sizes of the draws differed; ``note``.
+    best_ : str
+        The family with the smallest log-loss.
+    readable_ : str
+        The family that is easiest to read among those within one standard error of the best.
+    several_ : str or None
+        The best family in which a row has several causes.
+    finding_ : {"nothing", "pairs", "structure"}
+        Whether hidden structure predicts better than independent columns and the Chow-Liu tree.
+    verdict : str
+        The same in words.
+    choices : list of dict
+        Losses by which sizes were chosen.
+    curves : dict
+        Calibration curve of every model.
+    plan : Plan
+        What was done.
+    contestants : list of Contestant
+    """
+
+    table: list[dict[str, Any]]
+    best_: str
+    readable_: str
+    several_: str | None
+    finding_: str
+    verdict: str
+    choices: list[dict[str, Any]]
+    curves: dict[str, list[dict[str, float]]]
+    plan: Plan
+    contestants: list[Contestant]
+    seconds: dict[str, float]
+
+    @staticmethod
+    def of(
+        entrants: list[Contestant],
+        asked: Questions,
+        said: dict[str, Answers],
+        held: Any,
+        about: dict[str, list[Fitted]],
+        choices: list[dict[str, Any]],
+        plan: Plan,
+        source: Source,
+    ) -> Comparison:
+        """Score the answers of all models."""
+        losses = {name: log_losses(asked.values, answers.probabilities) for name, answers in said.items()}
+        families = [one.name for one in entrants if not one.is_baseline and one.name in said]
+        ranked = families or list(said)
+        best = min(ranked, key=lambda name: float(losses[name].mean()))
+        rows_best = _best_rows(said)
+        table = []
+        for one in entrants:
+            row: dict[str, Any] = {"model": one.name, "title": one.title, "structure": one.structure}
+            row.update(_size_of(about[one.name]))
+            if one.name in said:
+                row.update(_cell_scores(one.name, best, asked, said, losses))
+                row.update(_row_scores(one.name, rows_best, said, held))
+            table.append(row)
+        table.sort(key=lambda row: row.get("log_loss", np.inf))
+        against = {name: paired(losses[name], losses[best], asked.rows) for name in said}
+        finding = _finding(best, against)
+        several = next(
+            (row["model"] for row in table if row["structure"] in SEVERAL_CAUSES and "log_loss" in row), None
+        )
+        readable = _easiest(table, best)
+        return Comparison(
+            table,
+            best,
+            readable,
+            several,
+            finding,
+            _verdict(table, best, readable, finding, against, asked),
+            choices,
+            {name: calibration_curve(asked.values, answers.probabilities) for name, answers in said.items()},
+            plan,
+            entrants,
+            {name: sum(fit.seconds for fit in fits) for name, fits in about.items()},
+        )
+
+    def contestant(self, name: str) -> Contestant:
+        """A contestant by its name."""
+        return next(one for one in self.contestants if one.name == name)
+
+    def row(self, name: str) -> dict[str, Any]:
+        """The row of the table that tells of a model."""
+        return next(row for row in self.table if row["model"] == name)
+
+    def estimator(self, name: str | None = None, random_state: int = 0, n_jobs: int | None = None) -> Any:
+        """The named model (by default the best) with its chosen size, unfitted, with the options of the family itself."""
+        name = self.best_ if name is None else name
+        return self.contestant(name).estimator(self.row(name)["size"], {}, random_state, n_jobs)
+
+    def to_frame(self) -> Any:
+        """The table as a pandas frame."""
+        return frame_of(self.table)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Log-loss of every model with its paired standard error; returns the Axes."""
+        from importlib import import_module
+
+        return import_module("latentbits.plot").comparison(self, ax=ax)
+
+    def __repr__(self) -> str:
+        return self.verdict
+
+
+def _easiest(table: list[dict[str, Any]], best: str) -> str:
+    """The family that comes first in the order of reading among those that may as well be the best."""
+    near = [row["model"] for row in table if "log_loss" in row and row["above_best"] <= row["se"]]
+    return min((name for name in near if name in READING_ORDER), key=READING_ORDER.index, default=best)
+
+
+def _size_of(fits: list[Fitted]) -> dict[str, Any]:
+    """The size that most draws chose (the larger of equals), how they differed, and what went wrong."""
+    votes = Counter(_hashable(fit.size) for fit in fits)
+    size = max(votes, key=lambda k: (votes[k], str(k)))
+    notes = [fit.note for fit in fits if fit.note]
+    unsettled = sum(not fit.settled for fit in fits)
+    if not notes and unsettled:
+        notes = [f"not settled in {unsettled} of {len(fits)} fits"]
+    return {
+        "size": size,
+        "sizes": [_hashable(fit.size) for fit in fits],
+        "note": notes[0] if notes else "",
+    }
+
+
+def _hashable(size: Any) -> Any:
+    """Sizes of maps come back from files as lists."""
+    return tuple(size) if isinstance(size, list) else size
+
+
+def _cell_scores(
+    name: str, best: str, asked: Questions, said: dict[str, Answers], losses: dict[str, Any]
+) -> dict[str, Any]:
+    """Scores of hidden cells."""
+    on = said[name].probabilities
+    against = paired(losses[name], losses[best], asked.rows)
+    return {
+        "log_loss": float(losses[name].mean()),
+        "above_best": against.difference,
+        "se": against.se,
+        "auc": auc(asked.values, on),
+        "brier": float(((on - asked.values) ** 2).mean()),
+        "calibration_error": calibration_error(asked.values, on),
+        "wide_calibration_error": wide_calibration_error(asked.values, on),
+        "n_cells": len(asked.values),
+    }
+
+
+def _best_rows(said: dict[str, Answers]) -> str | None:
+    """The model with the largest log-likelihood of held-out rows; bounds do not compete."""
+    ranked = [name for name, a in said.items() if a.row_scores is not None and a.row_kind != "lower bound"]
+    return max(ranked, key=lambda name: float(said[name].row_scores.mean()), default=None)
+
+
+def _row_scores(name: str, best: str | None, said: dict[str, Answers], held: Any) -> dict[str, Any]:
+    """Scores of held-out rows."""
+    scores, kind = said[name].row_scores, said[name].row_kind
+    if scores is None:
+        return {"row_log_likelihood": None, "row_kind": "none"}
+    out = {"row_log_likelihood": float(scores.mean()), "row_kind": kind, "n_held": len(scores)}
+    if best is not None and kind != "lower bound":
+        against = paired(said[best].row_scores, scores, held)
+        out.update(row_below_best=against.difference, row_se=against.se)
+    return out
+
+
+def _finding(best: str, against: dict[str, Paired]) -> str:
+    """Whether anything is hidden in the table."""
+    if best == "independent" or against["independent"].z < SOMETHING:
+        return "nothing"
+    return "pairs" if against["tree"].difference <= 0 else "structure"
+
+
+def _joined(words: list[str]) -> str:
+    """Words with commas and an 'and'."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _named(row: dict[str, Any]) -> str:
+    """A model in words."""
+    size = size_text(row["size"])
+    return f"{row['title']} ({size})" if size else str(row["title"])
+
+
+def _verdict(
+    table: list[dict[str, Any]], best: str, readable: str, finding: str, against: dict[str, Paired], asked: Questions
+) -> str:
+    """The result in sentences."""
+    scored = [row for row in table if "log_loss" in row]
+    top = next(row for row in scored if row["model"] == best)
+    alone = next(row["log_loss"] for row in scored if row["model"] == "independent")
+    if finding == "nothing":
+        gain = against["independent"]
+        return (
+            "Nothing to find: no family predicts hidden cells better than independent columns do. The best of them, "
+            f"{_named(top)}, {'gains' if gain.difference > 0 else 'loses'} {abs(gain.difference):.4f} nats per cell "
+            f"(standard error {gain.se:.4f}, {len(asked.values):,} hidden cells). What looks like structure here is chance, "
+            "or takes more rows to be seen."
+        )
+    lines = []
+    share = 1 - top["log_loss"] / alone
+    opening = (
+        f"{_named(top)} predicts hidden cells best: log-loss {top['log_loss']:.4f} nats per cell, {share:.0%} below "
+        f"independent columns ({alone:.4f})"
+    )
+    tree = against["tree"]
+    if finding == "pairs":
+        verb = "predicts them better still" if tree.z < -APART else "does as well"
+        lines.append(f"{opening}. But a tree of column pairs (Chow-Liu) {verb}: pairs explain what hidden causes do.")
+    else:
+        how = "clearly" if tree.z > CLEARLY else "" if tree.z > APART else "not surely"
+        lines.append(f"{opening}, and {how + ' ' if how else ''}better than a tree of column pairs (Chow-Liu).")
+    rivals = [row for row in scored if row["model"] != best and row["structure"] not in ("none", "pairs")]
+    groups: dict[str, list[str]] = {"near": [], "worse": [], "clearly": []}
+    for row in rivals:
+        z = against[row["model"]].z
+        groups["near" if z <= APART else "worse" if z <= CLEARLY else "clearly"].append(_named(row))
+    if groups["near"]:
+        one = "is" if len(groups["near"]) == 1 else "are"
+        lines.append(
+            f"{_joined(groups['near'])} {one} indistinguishable from it (within {APART:g} paired standard errors)."
+        )
+    if groups["worse"]:
+        lines.append(f"Worse: {_joined(groups['worse'])}.")
+    if groups["clearly"]:
+        lines.append(f"Clearly worse: {_joined(groups['clearly'])}.")
+    lines.append(_story(top, rivals, against))
+    if readable != best:
+        shown = next(row for row in scored if row["model"] == readable)
+        lines.append(f"Of those within one standard error of the best, {_named(shown)} is the easiest to read.")
+    failed = [row["title"] for row in table if "log_loss" not in row]
+    if failed:
+        lines.append(f"Could not be fitted: {_joined(failed)} (see the notes).")
+    return " ".join(lines)
+
+
+def _story(top: dict[str, Any], rivals: list[dict[str, Any]], against: dict[str, Paired]) -> str:
+    """What the best families say about rows."""
+    if top["structure"] == "other":
+        return "The best model was brought along; what it says about rows is its own."
+    near = [row["structure"] for row in rivals if against[row["model"]].z <= APART]
+    stories = list(dict.fromkeys(s for s in [top["structure"], *near] if s != "other"))
+    if len(stories) == 1:
+        return f"In words: {STRUCTURES[stories[0]]}."
+    told = "; or ".join(STRUCTURES[s] for s in stories)
+    return f"In words, and the data cannot tell which: {told}."

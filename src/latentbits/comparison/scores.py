@@ -1,0 +1,108 @@
+"""Scores of hidden cells and held-out rows, and what sampling leaves open about their differences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+CLIP = 1e-6  # predictions are kept this far from 0 and 1 before a log-loss is taken
+N_BINS = 20
+
+
+class Answers(NamedTuple):
+    """What one model said, over all folds."""
+
+    probabilities: Any  # (m,) of the hidden cells
+    row_scores: Any  # (h,) log-likelihoods of the held-out rows, or None
+    row_kind: str  # "exact", "estimate", "lower bound" or ""
+
+
+class Questions(NamedTuple):
+    """What all models were asked, over all folds."""
+
+    rows: Any  # (m,) row of the table of every hidden cell
+    columns: Any  # (m,)
+    values: Any  # (m,) 0 or 1
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A difference of means with its standard error."""
+
+    difference: float
+    se: float
+
+    @property
+    def z(self) -> float:
+        """Difference in standard errors."""
+        return self.difference / self.se if self.se > 0 else float(np.sign(self.difference)) * np.inf
+
+
+def log_losses(values: Any, probabilities: Any) -> Any:
+    """Log-loss of every cell."""
+    on = np.clip(probabilities, CLIP, 1 - CLIP)
+    return -np.log(np.where(values == 1, on, 1 - on))
+
+
+def paired(first: Any, second: Any, groups: Any) -> Paired:
+    """Mean of ``first - second`` over cells; cells of one group (row) are not independent of each other.
+
+    Examples
+    --------
+    >>> paired(np.array([1.0, 2.0, 3.0]), np.zeros(3), np.array([0, 0, 1])).difference
+    2.0
+    """
+    difference = np.asarray(first) - np.asarray(second)
+    _, place = np.unique(groups, return_inverse=True)
+    sums, counts = np.bincount(place, weights=difference), np.bincount(place)
+    mean, n = difference.mean(), len(counts)
+    if n < 2:
+        return Paired(float(mean), float("inf"))
+    spread = ((sums - mean * counts) ** 2).sum() * n / (n - 1)
+    return Paired(float(mean), float(np.sqrt(spread) / len(difference)))
+
+
+def auc(values: Any, probabilities: Any) -> float:
+    """How often a one got a higher probability than a zero; NaN if all cells are alike."""
+    from sklearn.metrics import roc_auc_score
+
+    if values.min() == values.max():
+        return float("nan")
+    return float(roc_auc_score(values, probabilities))
+
+
+def calibration_curve(values: Any, probabilities: Any, n_bins: int = N_BINS) -> list[dict[str, float]]:
+    """Mean prediction and share of ones in bins with equally many cells; equal predictions stay together.
+
+    Examples
+    --------
+    >>> curve = calibration_curve(np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.8, 0.9]), n_bins=2)
+    >>> [(round(b["predicted"], 2), b["observed"]) for b in curve]
+    [(0.15, 0.0), (0.85, 1.0)]
+    """
+    order = np.argsort(probabilities, kind="stable")
+    sorted_p, sorted_v = probabilities[order], values[order].astype(np.float64)
+    edges = np.linspace(0, len(order), n_bins + 1).astype(int)[1:-1]
+    cuts = np.unique(np.searchsorted(sorted_p, sorted_p[edges], side="left")) if len(order) else edges
+    out = []
+    for p, v in zip(np.split(sorted_p, cuts), np.split(sorted_v, cuts)):
+        if len(p):
+            out.append({"predicted": float(p.mean()), "observed": float(v.mean()), "n": len(p)})
+    return out
+
+
+def wide_calibration_error(values: Any, probabilities: Any, n_bins: int = N_BINS) -> float:
+    """The same over bins of equal width, as it is usually defined; in sparse tables nearly all cells fall into the first."""
+    place = np.minimum((probabilities * n_bins).astype(int), n_bins - 1)
+    counts = np.bincount(place, minlength=n_bins)
+    gaps = np.bincount(place, weights=probabilities - values, minlength=n_bins)
+    return float(np.abs(gaps).sum() / counts.sum())
+
+
+def calibration_error(values: Any, probabilities: Any, n_bins: int = N_BINS) -> float:
+    """Expected calibration error: mean distance of prediction and share of ones, over bins with equally many cells."""
+    curve = calibration_curve(values, probabilities, n_bins)
+    total = sum(b["n"] for b in curve)
+    return float(sum(b["n"] * abs(b["predicted"] - b["observed"]) for b in curve) / total)

@@ -1,0 +1,8 @@
+"""The main job: from a table to the hidden structure in it, with tables, a model and a report."""
+
+from __future__ import annotations
+
+from .describe import Facts, facts_of
+from .job import Exploration, explore
+
+__all__ = ["Exploration", "Facts", "explore", "facts_of"]

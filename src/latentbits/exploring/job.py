@@ -1,0 +1,411 @@
+"""The main job, step by step: describe, compare, refit, draw the map, read the models, write everything."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from .. import persist
+from ..comparison import Comparison, Contestant, compare
+from ..comparison.contestants import contestants, size_text
+from ..comparison.store import digest_of_table
+from ..data.holdout import RowsSource
+from ..data.source import Source, open_source
+from ..engine.checkpoint import write_atomically
+from ..errors import InputError, LatentBitsError, LatentBitsWarning, TableWarning
+from ..report import page_of
+from ..report.content import content_of
+from ..report.reading import (
+    MAP_ROWS,
+    Reading,
+    filled_blanks,
+    residual_pairs,
+    some_rows,
+    worth_a_look,
+)
+from .describe import Facts, facts_of
+from .settings import to_toml, versions
+
+PARTS = ".parts"
+FILES = ("report.html", "summary.md", "model.latentbits", "run.toml")
+TABLES = ("csv", "parquet")
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """What an exploration found.
+
+    Attributes
+    ----------
+    folder : Path
+        Where everything was written.
+    facts : Facts
+        What the table looks like.
+    comparison : Comparison
+        Which families predict hidden cells, and how well.
+    winner : Reading
+        The best family, or the easiest to read within one standard error of it, fitted to the whole table;
+        ``winner.model`` is the estimator.
+    several : Reading or None
+        The best family with several causes per row, where that is not the winner.
+    map : estimator or None
+        A map of the rows.
+    """
+
+    folder: Path
+    name: str
+    facts: Facts
+    comparison: Any  # a Comparison; None in reports on a model
+    winner: Reading
+    several: Reading | None
+    map: Any
+    source: Source
+    ids: list[str] | None
+    labels: dict[str, list[str]]
+    look: list[dict[str, Any]]
+    blanks: dict[str, Any]
+    pairs: list[dict[str, Any]]
+    notes: list[str]
+    settings: dict[str, dict[str, Any]]
+    tables: str = "csv"
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def report(self) -> Path:
+        """The report."""
+        return self.folder / "report.html"
+
+    def __repr__(self) -> str:
+        return f"{self.comparison.verdict}\nreport: {self.report}"
+
+
+def explore(
+    X: Any,
+    out: Any,
+    *,
+    name: str | None = None,
+    ids: Any = None,
+    labels: dict[str, Any] | None = None,
+    models: Any = "all",
+    n_components: Any = None,
+    folds: int | None = None,
+    budget: float | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    binarize: float | None = None,
+    tables: str = "csv",
+    resume: bool = False,
+    progress: Callable[[float, float, str], None] | None = None,
+    about: dict[str, Any] | None = None,
+) -> Exploration:
+    """Find out what is hidden in a table, and write it down.
+
+    The families are compared (see :func:`~latentbits.compare`); the best one (of those within one standard error of it the
+    easiest to read), and the best with several causes per row, are
+    fitted to the whole table; ``out`` receives ``report.html``, ``summary.md``, the tables ``components``, ``rows``,
+    ``cells`` and ``blanks``, ``model.latentbits`` and ``run.toml``.
+
+    Parameters
+    ----------
+    X : table
+        The data.
+    out : path
+        Folder to write to; made if it is not there.
+    name : str, optional
+        What the table is called; by default the name of the folder.
+    ids : sequence, optional
+        Names of the rows; by default those of a table read from a file.
+    labels : dict of sequences, optional
+        Columns that are shown beside the rows, never used for fitting.
+    models, n_components, folds, budget, random_state, n_jobs, binarize
+        As in :func:`~latentbits.compare`.
+    tables : {"csv", "parquet"}
+        Format of the tables.
+    resume : bool
+        Go on with an interrupted run in the same folder.
+    progress : function, optional
+        Called with (done, total, note) in nominal seconds.
+    about : dict, optional
+        What ``run.toml`` says about where the table came from.
+
+    Returns
+    -------
+    Exploration
+
+    Examples
+    --------
+    >>> import latentbits, tempfile
+    >>> X = latentbits.datasets.make_mixture(200, 8, 2, spread=3.0, random_state=0).data
+    >>> found = latentbits.explore(X, tempfile.mkdtemp(), models=["mixture"], n_components=[2, 3], folds=1)
+    >>> found.comparison.finding_, found.report.name
+    ('structure', 'report.html')
+    """
+    if tables not in TABLES:
+        raise InputError(f"explore: tables must be 'csv' or 'parquet'; got {tables!r}.")
+    folder = Path(out)
+    source = open_source(X, owner="explore", binarize=binarize)
+    ids, labels = _beside(X, ids, labels, source.shape[0])
+    settings = {
+        "table": dict(about or {}),
+        "explore": {
+            "name": name or folder.name,
+            "seed": int(random_state),
+            "models": models if isinstance(models, str) else [m for m in models if isinstance(m, str)],
+            "sizes": sorted(n_components) if n_components is not None and not isinstance(n_components, dict) else None,
+            "folds": folds,
+            "budget": budget,
+            "tables": tables,
+        },
+        "versions": versions(),
+    }
+    _check_folder(folder, resume)
+    _write(folder / "run.toml", to_toml(settings).encode())
+    job = _Job(
+        folder,
+        name or folder.name,
+        source,
+        ids,
+        labels,
+        int(random_state),
+        n_jobs,
+        tables,
+        settings,
+        progress or _silent,
+    )
+    options = {"folds": folds, "budget": budget, "n_components": n_components}
+    return job.run(models, options)
+
+
+def _silent(done: float, total: float, note: str) -> None:
+    """No progress is shown."""
+
+
+def _beside(X: Any, ids: Any, labels: Any, n_rows: int) -> tuple[list[str] | None, dict[str, list[str]]]:
+    """Names and labels of the rows, given or found beside the table."""
+    ids = getattr(X, "ids", None) if ids is None and type(X).__name__ == "Table" else ids
+    labels = getattr(X, "labels", None) if labels is None and type(X).__name__ == "Table" else labels
+    ids = None if ids is None else [str(i) for i in ids]
+    labels = {str(k): ["" if _blank(v) else str(v) for v in values] for k, values in (labels or {}).items()}
+    for what, values in [("ids", ids), *labels.items()]:
+        if values is not None and len(values) != n_rows:
+            raise InputError(f"explore: {what} has {len(values)} entries for {n_rows} rows.")
+    return ids, labels
+
+
+def _blank(value: Any) -> bool:
+    """Whether a label is missing."""
+    return value is None or value != value
+
+
+def _check_folder(folder: Path, resume: bool) -> None:
+    """Refuse to write over what is not ours, and to resume what never began."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; name a folder with --out.")
+    ours = (folder / "run.toml").exists()
+    strange = [file for file in FILES if (folder / file).exists()] if not ours else []
+    if strange:
+        raise InputError(
+            f"{folder}/{strange[0]} is there, but no run.toml; it is not written over. Name another folder."
+        )
+    if resume and not (folder / PARTS).is_dir():
+        raise InputError(f"there is no interrupted run in {folder} to resume; run without --resume.")
+    if not resume and (folder / PARTS).is_dir():
+        shutil.rmtree(folder / PARTS)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whole, or say why not."""
+    write_atomically(path, content)
+
+
+@dataclass
+class _Job:
+    """An exploration in progress."""
+
+    folder: Path
+    name: str
+    source: Source
+    ids: list[str] | None
+    labels: dict[str, list[str]]
+    seed: int
+    n_jobs: int | None
+    tables: str
+    settings: dict[str, dict[str, Any]]
+    tell: Callable[[float, float, str], None]
+    notes: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def run(self, models: Any, options: dict[str, Any]) -> Exploration:
+        """All steps."""
+        facts = self.timed("describe", lambda: facts_of(self.source))
+        found = self.timed("compare", lambda: self.compared(models, options))
+        winner = self.timed("refit", lambda: self.reading(found, found.readable_, "winner"))
+        several = None
+        if found.several_ is not None and found.several_ != found.readable_:
+            several = self.timed("refit several", lambda: self.reading(found, found.several_, "several"))
+        self.say(0.9, "drawing the map")
+        chart = self.timed("map", lambda: self.charted(winner))
+        self.say(0.95, "reading the model")
+        look = self.timed("cells", lambda: self.cells(winner, several))
+        blanks = filled_blanks(winner.model, self.source)
+        pairs = residual_pairs(winner.model, self.source, self.seed)
+        whole = Exploration(
+            self.folder,
+            self.name,
+            facts,
+            found,
+            winner,
+            several,
+            chart,
+            self.source,
+            self.ids,
+            self.labels,
+            look,
+            blanks,
+            pairs,
+            self.notes,
+            self.settings,
+            self.tables,
+            self.seconds,
+        )
+        from .writing import write_all
+
+        self.say(0.98, "writing")
+        write_all(whole)
+        shutil.rmtree(self.folder / PARTS, ignore_errors=True)
+        self.say(1.0, "done")
+        return whole
+
+    def timed(self, what: str, step: Callable[[], Any]) -> Any:
+        """A step, with its time."""
+        begin = time.perf_counter()
+        result = step()
+        self.seconds[what] = time.perf_counter() - begin
+        return result
+
+    def say(self, share: float, note: str) -> None:
+        """Progress after the comparison."""
+        self.tell(share, 1.0, note)
+
+    def compared(self, models: Any, options: dict[str, Any]) -> Comparison:
+        """The comparison; its finished parts are kept until the end."""
+        return compare(
+            self.source,
+            models,
+            random_state=self.seed,
+            n_jobs=self.n_jobs,
+            checkpoint=self.folder / PARTS,
+            progress=lambda done, total, note: self.tell(0.75 * done / max(total, 1e-9), 1.0, note),
+            **options,
+        )
+
+    def reading(self, found: Comparison, name: str, role: str) -> Reading:
+        """A family fitted to the whole table, with the size that the comparison chose."""
+        one, size = found.contestant(name), found.row(name)["size"]
+        self.say(0.75 if role == "winner" else 0.83, f"{one.title} {size_text(size)}: fitting to the whole table")
+        return Reading(one, self.fitted(one, size, role), size)
+
+    def fitted(self, one: Contestant, size: Any, role: str) -> Any:
+        """The fitted model, from an interrupted run if it was finished there."""
+        key = hashlib.sha256(f"{digest_of_table(self.source)} {one.name} {size} {self.seed}".encode()).hexdigest()[:12]
+        kept = self.folder / PARTS / f"{role}-{key}.latentbits"
+        if kept.exists():
+            try:
+                return persist.load(kept)
+            except LatentBitsError:
+                kept.unlink()  # damaged; it is fitted again
+        model = one.estimator(size, one.full, self.seed, self.n_jobs)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", LatentBitsWarning)
+            model.fit(self.source)
+        doubts = [w for w in caught if issubclass(w.category, LatentBitsWarning)]
+        self.notes += [
+            str(w.message) for w in doubts if not issubclass(w.category, TableWarning)
+        ]  # facts tell of tables
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        model.save(kept)
+        # What is told of a model is what its file tells, whether the run was interrupted or not.
+        return persist.load(kept)
+
+    def charted(self, winner: Reading) -> Any:
+        """A map of the rows: the winner's own if it is one."""
+        if winner.is_map:
+            return winner.model
+        one = replace(contestants(["gtm"])[-1], sizes=((12, 12),))
+        rows = some_rows(self.source, MAP_ROWS, self.seed)
+        part = RowsSource(self.source, rows)
+        model = one.estimator((12, 12), one.full, self.seed, self.n_jobs)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LatentBitsWarning)
+                return model.fit(part)
+        except (LatentBitsError, ArithmeticError) as error:
+            self.notes.append(f"No map could be drawn: {error}")
+            return None
+
+    def cells(self, winner: Reading, several: Reading | None) -> list[dict[str, Any]]:
+        """Cells worth a look, by the winner; losses also by the model with several causes, if it has the notion."""
+        look = worth_a_look(winner, self.source, self.seed)
+        if several is not None and "phantom" in getattr(several.model, "kinds_", ()):
+            seen = {(cell["row"], cell["column"]) for cell in look}
+            lost = [c for c in worth_a_look(several, self.source, self.seed) if c["kind"] == "probably missing"]
+            look += [cell for cell in lost if (cell["row"], cell["column"]) not in seen]
+        return look
+
+
+def report_on(
+    model: Any, X: Any, *, name: str = "table", random_state: int = 0, about: dict[str, Any] | None = None
+) -> str:
+    """The page of a report on a fitted model and a table, without a comparison.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted; of a family that fills unknown cells.
+    X : table
+    name : str
+        What the table is called.
+    random_state : int
+        Which rows are shown, of many.
+    about : dict, optional
+        Where the table came from.
+
+    Returns
+    -------
+    str
+    """
+    if not getattr(model, "fills", False):
+        raise InputError(f"{type(model).__name__} does not explain cells; reports are for families of bits.")
+    source = open_source(X, owner="report", binarize=getattr(model, "binarize", None))
+    ids, labels = _beside(X, None, None, source.shape[0])
+    known = {type(one.make(one.sizes[0])): one for one in contestants() if not one.is_baseline}
+    one = known[type(model)]
+    shape = getattr(model, "latent_shape", None)
+    size = shape if shape is not None else getattr(model, "n_components", None)
+    reading = Reading(one, model, size)
+    settings = {"table": dict(about or {}), "explore": {"name": name, "seed": random_state}, "versions": versions()}
+    job = _Job(Path(), name, source, ids, labels, random_state, None, "csv", settings, _silent)
+    found = Exploration(
+        Path(),
+        name,
+        facts_of(source),
+        None,
+        reading,
+        None,
+        job.charted(reading),
+        source,
+        ids,
+        labels,
+        worth_a_look(reading, source, random_state),
+        filled_blanks(model, source),
+        residual_pairs(model, source, random_state),
+        job.notes,
+        settings,
+    )
+    return page_of(content_of(found))

@@ -1,0 +1,178 @@
+"""Everything an exploration leaves behind: tables, summary, model, report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..comparison.contestants import STRUCTURES
+from ..data.writing import table_bytes
+from ..engine.checkpoint import write_atomically
+from ..report import page_of
+from ..report.content import content_of
+from .job import Exploration
+
+MOST_FILLED = 2_000_000  # cells of a table that is written out filled
+MOST_COMPONENT_CELLS = 200_000
+
+
+def write_all(found: Exploration) -> None:
+    """Write the files; each appears whole or not at all, the report last."""
+    for name, (rows, columns) in _tables(found).items():
+        file = f"{name}.{found.tables}"
+        write_atomically(found.folder / file, table_bytes(rows, columns, file))
+    found.winner.model.save(found.folder / "model.latentbits")
+    if found.several is not None:
+        found.several.model.save(found.folder / "several.latentbits")
+    write_atomically(found.folder / "summary.md", summary_of(found).encode())
+    write_atomically(found.folder / "report.html", page_of(content_of(found)).encode())
+
+
+def _tables(found: Exploration) -> dict[str, tuple[list[dict[str, Any]], list[str]]]:
+    """The tidy tables."""
+    out = {
+        "comparison": _comparison_rows(found),
+        "components": _component_rows(found),
+        "rows": _row_rows(found),
+        "cells": _cell_rows(found),
+    }
+    if len(found.blanks["row"]):
+        out["blanks"] = _blank_rows(found)
+        if found.facts.n_cells <= MOST_FILLED:
+            out["filled"] = _filled_rows(found)
+    return out
+
+
+def _row_name(found: Exploration, i: int) -> Any:
+    """The id of a row, else its number."""
+    return found.ids[i] if found.ids is not None else int(i)
+
+
+def _comparison_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """The comparison without what only the report needs."""
+    columns = [
+        "model",
+        "title",
+        "structure",
+        "size",
+        "log_loss",
+        "above_best",
+        "se",
+        "auc",
+        "brier",
+        "calibration_error",
+        "row_log_likelihood",
+        "row_kind",
+        "row_below_best",
+        "row_se",
+        "note",
+    ]
+    rows = [{**row, "size": None if row["size"] is None else str(row["size"])} for row in found.comparison.table]
+    return rows, columns
+
+
+def _component_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """Components of the fitted models, all features unless that would be very many."""
+    out = []
+    for role, reading in (("winner", found.winner), ("several", found.several)):
+        if reading is None:
+            continue
+        n_features = found.facts.n_columns
+        if n_features * len(reading.model.components_) > MOST_COMPONENT_CELLS:
+            n_features = 50
+        for row in reading.components(n_features):
+            out.append({"model": role, "family": reading.contestant.name, **row})
+    columns = ["model", "family", "component", "name", "weight", "rank", "feature"]
+    columns += [c for c in ("probability", "loading", "marginal", "lift") if any(c in row for row in out)]
+    return out, columns
+
+
+def _row_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """One line per row: where it belongs, how typical it is, where it lies on the map."""
+    shares = found.winner.memberships(found.source)
+    scores = found.winner.model.score_samples(found.source) if hasattr(found.winner.model, "score_samples") else None
+    places = None if found.map is None else found.map.transform(found.source)
+    names = _component_names(found.winner, shares.shape[1])
+    main = found.winner.main(shares)
+    out = []
+    for i in range(found.facts.n_rows):
+        row: dict[str, Any] = {"row": _row_name(found, i), **{k: v[i] for k, v in found.labels.items()}}
+        row["component"], row["strength"] = names[main[i]], float(shares[i, main[i]])
+        if scores is not None:
+            row["log_likelihood"] = float(scores[i])
+        if places is not None:
+            row["map_x"], row["map_y"] = (float(v) for v in places[i, :2])
+        row.update(zip(names, (float(v) for v in shares[i])))
+        out.append(row)
+    return out, list(out[0])
+
+
+def _component_names(reading: Any, n: int) -> list[str]:
+    """Names of the columns of memberships."""
+    return [f"region {k + 1}" for k in range(n)] if reading.is_map else reading.names()
+
+
+def _cell_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """Cells worth a look."""
+    rows = [{**c, "row": _row_name(found, c["row"]), "column": found.facts.names[c["column"]]} for c in found.look]
+    columns = ["kind", "row", "column", "value", "probability", "surprise", "missing", "cause", "cause_share"]
+    return rows, columns
+
+
+def _blank_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """The blanks with the probability of a one."""
+    cells = zip(found.blanks["row"].tolist(), found.blanks["column"].tolist(), found.blanks["probability"].tolist())
+    rows = [{"row": _row_name(found, i), "column": found.facts.names[j], "probability": p} for i, j, p in cells]
+    return rows, ["row", "column", "probability"]
+
+
+def _filled_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """The whole table with its blanks filled by probabilities."""
+    cells = np.concatenate([found.source.block(b).codes() for b in range(found.source.n_blocks)]).astype(float)
+    cells[found.blanks["row"], found.blanks["column"]] = found.blanks["probability"]
+    front = {"row": [_row_name(found, i) for i in range(len(cells))], **found.labels}
+    names = found.facts.names
+    rows = [
+        {**{name: values[i] for name, values in front.items()}, **dict(zip(names, line))}
+        for i, line in enumerate(cells.tolist())
+    ]
+    return rows, [*front, *names]
+
+
+def summary_of(found: Exploration) -> str:
+    """The findings as a short text."""
+    lines = [f"# {found.name}", "", found.comparison.verdict, "", "## The table", ""]
+    lines += [f"- {line}" for line in found.facts.lines()]
+    lines += ["", "## The families", ""]
+    lines += ["| family | size | log-loss | above best | AUC | calibration error |", "|---|---|---|---|---|---|"]
+    for row in found.comparison.table:
+        if "log_loss" not in row:
+            lines.append(f"| {row['title']} | | could not be fitted: {row['note']} | | | |")
+            continue
+        size = "" if row["size"] is None else str(row["size"])
+        apart = f"{row['above_best']:.4f} ± {row['se']:.4f}"
+        scores = f"{row['log_loss']:.4f} | {apart} | {row['auc']:.3f} | {row['calibration_error']:.3f}"
+        lines.append(f"| {row['title']} | {size} | {scores} |")
+    for reading in (found.winner, found.several):
+        if reading is None:
+            continue
+        lines += ["", f"## {reading.title}", "", f"In this model {STRUCTURES[reading.contestant.structure]}.", ""]
+        rows = reading.components(6)
+        for k in dict.fromkeys(row["component"] for row in rows):
+            mine = [row for row in rows if row["component"] == k]
+            weight = mine[0]["weight"]
+            share = "" if weight != weight else f" ({weight:.0%})"
+            value = "probability" if "probability" in mine[0] else "loading"
+            text = ", ".join(f"{_plain(row['feature'])} {row[value]:.2f}" for row in mine)
+            lines.append(f"- **{mine[0]['name']}**{share}: {text}")
+        lines += ["", "```", reading.model.summary(), "```"]
+    if found.notes:
+        lines += ["", "## To be doubted", "", *[f"- {note}" for note in dict.fromkeys(found.notes)]]
+    lines += ["", "Open `report.html` for the map, the cells and the checks; `run.toml` repeats the run.", ""]
+    return "\n".join(lines)
+
+
+def _plain(name: Any) -> str:
+    """A name without what Markdown would take for markup."""
+    return "".join("\\" + c if c in "\\`*_[]<>|" else c for c in str(name).replace("\n", " "))[:80]

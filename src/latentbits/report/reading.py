@@ -1,0 +1,213 @@
+"""What a fitted model says about a table, in the same words for every family: components, rows, cells worth a look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..comparison import Contestant
+from ..comparison.contestants import size_text
+from ..data.block import ONE, UNKNOWN, ZERO
+from ..data.holdout import RowsSource
+from ..data.rng import stream
+from ..data.source import Source
+
+MOST_CELLS = 20_000_000  # cells looked through for surprises
+CANDIDATES = 600  # cells of each kind that are explained
+KEPT = 100  # cells of each kind that are listed
+PROBABLY = 0.5
+MAP_ROWS = 5000
+RESIDUAL_ROWS = 5000
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A family's fitted model and how to speak of it."""
+
+    contestant: Contestant
+    model: Any
+    size: Any
+
+    @property
+    def title(self) -> str:
+        """The family and its size."""
+        size = size_text(self.size)
+        return f"{self.contestant.title} ({size})" if size else self.contestant.title
+
+    @property
+    def is_map(self) -> bool:
+        """Whether components are nodes of a map, too many to list."""
+        return hasattr(self.model, "regions_table")
+
+    @property
+    def noun(self) -> str:
+        """What a component is called."""
+        return {
+            "class": "class",
+            "shares": "cause",
+            "causes": "source",
+            "scores": "scale",
+            "map": "region",
+            "switches": "switch",
+        }.get(self.contestant.structure, "component")
+
+    def names(self) -> list[str]:
+        """Names of the components, numbered from 1; nodes of maps by their number."""
+        kinds = getattr(self.model, "kinds_", None)
+        n = len(self.model.components_)
+        if self.is_map:
+            return [f"node {k}" for k in range(n)]
+        return [
+            f"{self.noun} {k + 1}" if kinds is None or kinds[k] == "content" else f"{kinds[k]} {k + 1}"
+            for k in range(n)
+        ]
+
+    def components(self, top: int) -> list[dict[str, Any]]:
+        """The components as rows of a table, with names; regions of a map."""
+        rows = self.model.regions_table(top=top) if self.is_map else self.model.components_table(top)
+        names = self.names()
+        for row in rows:
+            k = row["component"]
+            row["name"] = f"region {k + 1}" if self.is_map else names[k]
+        return rows
+
+    def memberships(self, X: Any) -> Any:
+        """How much of every component is in every row (n, K); places on a map give the regions of their nodes."""
+        if not self.is_map:
+            return self.model.transform(X)
+        nodes = self.model.predict_proba(X)
+        labels = self.model.regions(min(8, len(self.model.components_))).ravel()
+        return np.stack([nodes[:, labels == region].sum(axis=1) for region in range(labels.max() + 1)], axis=1)
+
+    def main(self, memberships: Any) -> Any:
+        """The component that is strongest in every row."""
+        strength = np.abs(memberships) if self.contestant.structure == "scores" else memberships
+        return strength.argmax(axis=1)
+
+
+def some_rows(source: Source, n: int, seed: int) -> Any:
+    """Up to ``n`` rows of a table drawn at random, ascending."""
+    if source.shape[0] <= n:
+        return np.arange(source.shape[0])
+    return np.sort(stream(seed, "rows", 99).permutation(source.shape[0])[:n])
+
+
+def worth_a_look(reading: Reading, source: Source, seed: int) -> list[dict[str, Any]]:
+    """Surprising ones and zeros, and zeros that were probably lost, the most surprising of each first.
+
+    All cells (of large tables those of a sample of rows) are predicted from their rows; the least expected are explained one
+    by one, each from the other cells of its row.
+    """
+    n_rows = max(1, min(source.shape[0], MOST_CELLS // source.shape[1]))
+    chosen = some_rows(source, n_rows, seed)
+    part = source if len(chosen) == source.shape[0] else RowsSource(source, chosen)
+    rows, columns = _least_expected(reading.model, part)
+    if not len(rows):
+        return []
+    explained = reading.model.explain(part, cells=(rows, columns))
+    names = reading.names()
+    out = []
+    for kind, code in (("surprising one", ONE), ("surprising zero", ZERO)):
+        which = np.flatnonzero(explained.value == code)
+        for i in which[np.argsort(-explained.surprise[which], kind="stable")][:KEPT]:
+            lost = explained.missing is not None and code == ZERO and explained.missing[i] >= PROBABLY
+            best = int(explained.share[i].argmax())
+            out.append(
+                {
+                    "kind": "probably missing" if lost else kind,
+                    "row": int(chosen[rows[i]]),
+                    "column": int(columns[i]),
+                    "value": int(code == ONE),
+                    "probability": float(explained.probability[i]),
+                    "surprise": float(explained.surprise[i]),
+                    "missing": None if explained.missing is None else float(explained.missing[i]),
+                    "cause": names[best],
+                    "cause_share": float(explained.share[i, best]),
+                }
+            )
+    return out
+
+
+def _least_expected(model: Any, source: Source) -> tuple[Any, Any]:
+    """Places of the ones and zeros that their rows make least probable."""
+    ready = model._model.ready(model._params)
+    best: dict[int, tuple[Any, Any]] = {code: (np.empty(0), np.empty((0, 2), np.int64)) for code in (ONE, ZERO)}
+    for b in range(source.n_blocks):
+        block = source.block(b)
+        step = max(1, 2**20 // block.n_columns)
+        for low in range(0, block.n_rows, step):
+            part = block.take(np.arange(low, min(low + step, block.n_rows)))
+            codes, on = part.codes(), model._model.fill(part, ready)
+            for code in (ONE, ZERO):
+                odd = on if code == ZERO else 1.0 - on
+                at = np.flatnonzero((codes == code) & (odd > 0.02))
+                score = odd.ravel()[at]
+                if len(at) > CANDIDATES:
+                    keep = np.argpartition(-score, CANDIDATES - 1)[:CANDIDATES]
+                    at, score = at[keep], score[keep]
+                places = np.column_stack((at // block.n_columns + low + source.starts[b], at % block.n_columns))
+                score = np.concatenate((best[code][0], score))
+                places = np.concatenate((best[code][1], places))
+                order = np.lexsort((places[:, 1], places[:, 0], -score))[:CANDIDATES]
+                best[code] = score[order], places[order]
+    places = np.concatenate([best[code][1] for code in (ONE, ZERO)])
+    return places[:, 0], places[:, 1]
+
+
+def filled_blanks(model: Any, source: Source) -> dict[str, Any]:
+    """Row, column and probability of every unknown cell."""
+    ready = model._model.ready(model._params)
+    rows, columns, on = [np.empty(0, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
+    for b in range(source.n_blocks):
+        block = source.block(b)
+        if block.unknown is None:
+            continue
+        indptr, indices = block.unknown.lists()
+        here = np.repeat(np.arange(block.n_rows), np.diff(indptr))
+        at = indices.astype(np.int64)
+        rows.append(here + source.starts[b])
+        columns.append(at)
+        on.append(model._model.fill_at(block, ready, here, at))
+    return {"row": np.concatenate(rows), "column": np.concatenate(columns), "probability": np.concatenate(on)}
+
+
+def residual_pairs(model: Any, source: Source, seed: int, top: int = 15) -> list[dict[str, Any]]:
+    """Pairs of columns that go together more, or less, than the model says: correlations of residuals (Yen's Q3, 1984)."""
+    part = RowsSource(source, some_rows(source, RESIDUAL_ROWS, seed))
+    ready = model._model.ready(model._params)
+    d = source.shape[1]
+    products, squares, known = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, d))
+    for b in range(part.n_blocks):
+        block = part.block(b)
+        codes = block.codes()
+        seen = (codes != UNKNOWN).astype(np.float64)
+        left = np.where(seen > 0, (codes == ONE) - model._model.fill(block, ready), 0.0)
+        products += left.T @ left
+        squares += (left**2).T @ seen
+        known += seen.T @ seen
+    scale = np.sqrt(squares * squares.T)
+    q3 = np.where(scale > 0, products / np.where(scale > 0, scale, 1.0), 0.0)
+    first, second = np.triu_indices(d, 1)
+    strong = np.argsort(-np.abs(q3[first, second]), kind="stable")[:top]
+    return [
+        {"first": int(j), "second": int(k), "q3": float(q3[j, k]), "n": int(known[j, k])}
+        for j, k in zip(first[strong], second[strong])
+    ]
+
+
+def cross_tables(main: Any, n_components: int, labels: dict[str, list[str]]) -> dict[str, Any]:
+    """Rows of every label in every component; labels with many values are cut to the most frequent."""
+    out = {}
+    for name, values in labels.items():
+        words, place = np.unique(np.array([str(v) for v in values]), return_inverse=True)
+        counts = np.zeros((n_components, len(words)), int)
+        np.add.at(counts, (main, place), 1)
+        order = np.argsort(-counts.sum(axis=0), kind="stable")[:12]
+        out[name] = {
+            "values": [str(words[i]) for i in order],
+            "counts": counts[:, order].tolist(),
+            "n_values": len(words),
+        }
+    return out
