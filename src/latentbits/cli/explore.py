@@ -73,7 +73,7 @@ def _opened(table: TableFile, command: str) -> Any:
         how = {name: table.how[name] for name in ("delimiter", "header", "encoding")}
         aside = [table.how["id_column"], *table.how["label_columns"]]
         columns = examine(table.path, aside=[name for name in aside if name is not None], **how)
-        told = advice(table.path, columns, command)
+        told = advice(table.path, columns, command, table.given())
         raise InputError(told or str(error)) from None
     return opened
 

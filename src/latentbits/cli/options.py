@@ -87,6 +87,18 @@ class TableFile:
         )
         return self.path != "-" and kind in ("csv", "tsv", "txt") and Path(self.path).is_file()
 
+    def given(self) -> list[str]:
+        """The options that say how it is written, as they are typed."""
+        out = [] if self.how["encoding"] == "utf-8-sig" else ["--encoding", self.how["encoding"]]
+        for option, name in (("--format", "format"), ("--delimiter", "delimiter"), ("--id", "id_column")):
+            out += [] if self.how[name] is None else [option, self.how[name]]
+        if self.how["header"] is not None:
+            out.append("--header" if self.how["header"] else "--no-header")
+        for option, name in (("--label", "label_columns"), ("--one", "one"), ("--zero", "zero")):
+            for word in self.how[name]:
+                out += [option, word]
+        return out
+
     def settings(self) -> dict[str, Any]:
         """How to find and read it again, for ``run.toml``."""
         path = self.path if self.path == "-" else str(Path(self.path).absolute())

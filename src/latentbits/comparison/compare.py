@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from .. import __version__
 from ..base import quiet
-from ..data.holdout import HiddenSource, RowsSource
+from ..data.holdout import HiddenRows, RowsSource
 from ..data.rng import stream
 from ..data.source import Source, open_source
 from ..errors import InputError, LatentBitsError, LatentBitsWarning
@@ -24,6 +24,7 @@ from .result import Comparison, Fitted
 from .scores import Answers, Questions, log_losses
 from .store import Store, digest_of_table
 
+CHOICE = 1000  # number of the draw of cells by which sizes are chosen
 MOST_CELLS = 1_000_000  # hidden cells per fold: more would not change a verdict
 
 
@@ -44,8 +45,8 @@ def compare(
 ) -> Comparison:
     """Which kind of hidden structure predicts the cells of a table best.
 
-    The same cells are hidden from every family, and the same rows held out.  Each family chooses its size on cells that are
-    hidden for this choice only; then it is fitted again, and scored on cells and rows that played no part in the choice.
+    The same cells are hidden from every family, and the same rows held out.  Each family chooses its size once, on cells that
+    are hidden for this choice and never scored; then it is fitted again, and scored on other cells and on the rows.
     Sizes are chosen by successive halving: all are fitted briefly to some rows, the better half again to more.  Differences
     come with standard errors that allow for cells of one row being alike.
 
@@ -62,7 +63,7 @@ def compare(
     rows : float
         Share of rows to hold out (at most 2,000; none if that would be fewer than ten).
     folds : int, optional
-        Independent draws of hidden cells and rows; by default as many as the budget allows, up to 3.
+        Independent draws of hidden cells and rows; by default as many as the budget allows, up to 8.
     n_components : iterable of int or dict, optional
         Sizes to choose from, for all families or by name.
     budget : float, optional
@@ -105,10 +106,10 @@ def compare(
     _check_comparable(source)
     n_rows, n_columns = source.shape
     table = Table(n_rows, n_columns, _n_marked(source))
-    cells = min(cells, MOST_CELLS / (n_rows * n_columns))
     budget = default_budget(n_rows * n_columns) if budget is None else float(budget)
     plan = planned(table, entrants, budget, folds, rows, cells)
     entrants = [one.thorough() for one in entrants] if plan.thorough else entrants
+    cells = min(cells, MOST_CELLS / (plan.n_rows * n_columns))
     options = {"models": [one.name for one in entrants], "plan": repr(plan), "cells": cells, "seed": int(random_state)}
     run = hashlib.sha256(json.dumps([__version__, options, digest_of_table(source)], sort_keys=True).encode())
     job = _Job(
@@ -176,14 +177,14 @@ class _Job:
         """All folds, then the result."""
         questions: list[Questions] = []
         answers: dict[str, list[_Asked]] = {one.name: [] for one in entrants}
+        self.sift(entrants)
+        chosen = {one.name: self.chosen_size(one) for one in entrants}
         for fold in range(self.plan.n_folds):
             drawn = self.drawn(fold)
-            self.sift(entrants, fold, drawn)
-            chosen = {one.name: self.chosen_size(one, fold) for one in entrants}
             rows = np.sort(drawn.order[: self.plan.n_rows])
-            hidden = HiddenSource(RowsSource(self.source, rows), self.cells, self.seed, 2 * fold)
+            hidden = HiddenRows(self.source, rows, self.cells, self.seed, fold, left_out=(CHOICE,))
             held = RowsSource(self.source, drawn.held) if len(drawn.held) else None
-            questions.append(_questions(hidden, rows))
+            questions.append(_questions(hidden))
             for one in entrants:
                 answers[one.name].append(self.asked(one, chosen[one.name], fold, hidden, held))
         self.tell(self.plan.seconds, self.plan.seconds, "done")
@@ -196,33 +197,33 @@ class _Job:
 
     # 1. sizes
 
-    def sift(self, entrants: list[Contestant], fold: int, drawn: _Fold) -> None:
-        """Fit all sizes briefly, stage after stage, and remember their losses."""
+    def sift(self, entrants: list[Contestant]) -> None:
+        """Fit all sizes briefly, stage after stage, and remember their losses; what the first draw asks is hidden too."""
+        drawn = self.drawn(0)
         left = {one.name: list(self.plan.sizes[one.name]) for one in entrants}
         for stage, n_rows in enumerate(self.plan.sieves):
             if all(len(sizes) == 1 for sizes in left.values()):
                 break
             rows = np.sort(drawn.order[:n_rows])
-            tested = HiddenSource(RowsSource(self.source, rows), self.cells, self.seed, 2 * fold)
-            hidden = HiddenSource(tested, self.cells, self.seed, 2 * fold + 1)
+            hidden = HiddenRows(self.source, rows, self.cells, self.seed, CHOICE, hidden=(0,))
             for one in entrants:
                 sizes = left[one.name]
                 if len(sizes) == 1:
                     continue
-                losses = [self.sift_loss(one, size, fold, stage, hidden) for size in sizes]
+                losses = [self.sift_loss(one, size, stage, hidden) for size in sizes]
                 order = np.argsort(losses, kind="stable")
                 left[one.name] = [sizes[i] for i in sorted(order[: n_left(len(sizes))])]
 
-    def sift_loss(self, one: Contestant, size: Any, fold: int, stage: int, hidden: HiddenSource) -> float:
+    def sift_loss(self, one: Contestant, size: Any, stage: int, hidden: HiddenRows) -> float:
         """Mean log-loss of the cells that are hidden for the choice."""
-        key = f"sift {fold} {stage} {one.name} {size}"
+        key = f"sift {stage} {one.name} {size}"
         kept = self.store.get(key)
         if kept is None:
-            self.note(one, size, fold, "choosing its size")
+            self.note(one, size, "choosing its size")
             loss, note = float("inf"), ""
             try:
                 fitted = one.estimator(size, one.light, self.seed, self.n_jobs).fit(hidden)
-                loss = float(log_losses(_questions(hidden, None).values, _filled(fitted, hidden)).mean())
+                loss = float(log_losses(_questions(hidden).values, _filled(fitted, hidden)).mean())
             except _failures(one) as error:
                 note = str(error)
             kept = {"loss": loss, "note": note}, {}
@@ -232,7 +233,6 @@ class _Job:
         self.choices.append(
             {
                 "model": one.name,
-                "fold": fold,
                 "stage": stage,
                 "size": size,
                 "n_rows": hidden.shape[0],
@@ -242,9 +242,9 @@ class _Job:
         )
         return float(loss)
 
-    def chosen_size(self, one: Contestant, fold: int) -> Any:
+    def chosen_size(self, one: Contestant) -> Any:
         """The best size of the last stage that this family was in."""
-        mine = [c for c in self.choices if c["model"] == one.name and c["fold"] == fold]
+        mine = [c for c in self.choices if c["model"] == one.name]
         if not mine:
             return self.plan.sizes[one.name][0]
         last = max(c["stage"] for c in mine)
@@ -252,12 +252,13 @@ class _Job:
 
     # 2. comparison
 
-    def asked(self, one: Contestant, size: Any, fold: int, hidden: HiddenSource, held: RowsSource | None) -> _Asked:
+    def asked(self, one: Contestant, size: Any, fold: int, hidden: HiddenRows, held: RowsSource | None) -> _Asked:
         """Fit, and ask about hidden cells and held-out rows."""
         key = f"compare {fold} {one.name} {size}"
         kept = self.store.get(key)
         if kept is None:
-            self.note(one, size, fold, "predicting")
+            of = f" (draw {fold + 1} of {self.plan.n_folds})" if self.plan.n_folds > 1 else ""
+            self.note(one, size, f"predicting{of}")
             kept = self.answers(one, size, hidden, held)
             self.store.put(key, *kept)
         self.spent(one, size, one.full, hidden)
@@ -265,7 +266,7 @@ class _Job:
         about = Fitted(size, content["seconds"], content["n_iter"], content["settled"], content["note"])
         return _Asked(arrays.get("probabilities"), arrays.get("row_scores"), content["row_kind"], about)
 
-    def answers(self, one: Contestant, size: Any, hidden: HiddenSource, held: RowsSource | None) -> Any:
+    def answers(self, one: Contestant, size: Any, hidden: HiddenRows, held: RowsSource | None) -> Any:
         """The answers of a new fit, as they are kept."""
         begin, arrays, kind, note, fitted = time.perf_counter(), {}, "", "", None
         try:
@@ -285,13 +286,12 @@ class _Job:
         }
         return content, arrays
 
-    def note(self, one: Contestant, size: Any, fold: int, what: str) -> None:
+    def note(self, one: Contestant, size: Any, what: str) -> None:
         """Say what is being done."""
         sized = "" if size is None else f" {size_text(size)}"
-        of = f" (draw {fold + 1} of {self.plan.n_folds})" if self.plan.n_folds > 1 else ""
-        self.tell(self.done, self.plan.seconds, f"{one.title}{sized}: {what}{of}")
+        self.tell(self.done, self.plan.seconds, f"{one.title}{sized}: {what}")
 
-    def spent(self, one: Contestant, size: Any, options: Any, hidden: HiddenSource) -> None:
+    def spent(self, one: Contestant, size: Any, options: Any, hidden: HiddenRows) -> None:
         """Count what was done."""
         share = hidden.shape[0] / self.table.n_rows
         n_marked = int(share * (self.table.n_marked + self.cells * self.table.n_cells))
@@ -318,20 +318,19 @@ def _failures(one: Contestant) -> tuple[type[Exception], ...]:
     return (Exception,) if one.structure == "other" else (LatentBitsError, ArithmeticError)
 
 
-def _questions(hidden: HiddenSource, rows: Any) -> Questions:
+def _questions(hidden: HiddenRows) -> Questions:
     """The hidden cells of a table, with the rows they have in the whole table."""
     parts = []
     for b in range(hidden.n_blocks):
         asked = hidden.hidden(b)
-        here = asked.rows + hidden.starts[b]
-        parts.append((here if rows is None else rows[here], asked.columns, asked.values))
+        parts.append((hidden.rows[asked.rows + hidden.starts[b]], asked.columns, asked.values))
     joined = Questions(*(np.concatenate(part) for part in zip(*parts)))
     if not len(joined.values):
         raise InputError("compare: no known cell was hidden; the table is too small or too empty to compare on.")
     return joined
 
 
-def _filled(fitted: Any, hidden: HiddenSource) -> Any:
+def _filled(fitted: Any, hidden: HiddenRows) -> Any:
     """P(cell = 1) of every hidden cell."""
     of_family = isinstance(fitted, BaseEstimator)
     ready = fitted._model.ready(fitted._params) if of_family else None

@@ -55,7 +55,7 @@ def default_budget(n_cells: int) -> float:
 
 
 # What is tried in turn on all rows: more starts or not, and how many draws.
-WAYS = ((True, 3), (True, 2), (False, 2), (True, 1), (False, 1))
+WAYS = ((True, 8), (True, 5), (True, 3), (False, 3), (True, 2), (False, 2), (True, 1), (False, 1))
 
 
 def planned(
@@ -116,16 +116,16 @@ def _with_rows(how: _Rows, models: list[Contestant], budget: float, fewest: int)
 
 
 def _seconds(one: Contestant, how: _Rows) -> float:
-    """Nominal cost of a family: its sieves, then one fit of a middling size, in all draws."""
+    """Nominal cost of a family: its sieves, then one fit of a middling size in every draw."""
     sizes = one.sizes
-    total = one.seconds(sizes[len(sizes) // 2], one.full, _part(how.table, how.n_rows, how.cells))
+    total = how.n_folds * one.seconds(sizes[len(sizes) // 2], one.full, _part(how.table, how.n_rows, how.cells))
     left = list(sizes)
     for n_sifted in how.sieves:
         if len(left) == 1:
             break
         total += sum(one.seconds(size, one.light, _part(how.table, n_sifted, 2 * how.cells)) for size in left)
         left = left[: n_left(len(left))]
-    return how.n_folds * total
+    return total
 
 
 def n_left(n_sizes: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ from .scores import (
 # In paired standard errors.  The best of ten families is the luckiest of ten, so that finding anything at all takes more.
 APART = 2.0
 CLEARLY = 4.0
-SOMETHING = 3.0
+SOMETHING = 2.5
 
 
 # Families from the easiest to read to the hardest.
@@ -64,7 +63,7 @@ class Comparison:
     table : list of dict
         One row per model, best first: ``log_loss`` of hidden cells with ``above_best`` and its paired standard error ``se``;
         ``auc``, ``brier``, ``calibration_error``; ``row_log_likelihood`` of held-out rows, its kind, and ``row_below_best``
-        with ``row_se`` (bounds are not ranked); ``size`` and how the sizes of the draws differed; ``note``.
+        with ``row_se`` (bounds are not ranked); ``size``; ``note``.
     best_ : str
         The family with the smallest log-loss.
     readable_ : str
@@ -176,18 +175,12 @@ def _easiest(table: list[dict[str, Any]], best: str) -> str:
 
 
 def _size_of(fits: list[Fitted]) -> dict[str, Any]:
-    """The size that most draws chose (the larger of equals), how they differed, and what went wrong."""
-    votes = Counter(_hashable(fit.size) for fit in fits)
-    size = max(votes, key=lambda k: (votes[k], str(k)))
+    """The size of a model, and what went wrong."""
     notes = [fit.note for fit in fits if fit.note]
     unsettled = sum(not fit.settled for fit in fits)
     if not notes and unsettled:
         notes = [f"not settled in {unsettled} of {len(fits)} fits"]
-    return {
-        "size": size,
-        "sizes": [_hashable(fit.size) for fit in fits],
-        "note": notes[0] if notes else "",
-    }
+    return {"size": _hashable(fits[0].size), "note": notes[0] if notes else ""}
 
 
 def _hashable(size: Any) -> Any:

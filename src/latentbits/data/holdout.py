@@ -147,6 +147,78 @@ class RowsSource:
         return self._blocks[b]
 
 
+class HiddenRows(RowsSource):
+    """Some rows of a source with cells hidden; which cells does not depend on which rows were taken.
+
+    Parameters
+    ----------
+    source : Source
+        The whole table, opened without merging.
+    rows : (n,) array of int
+        Row numbers, ascending.
+    share : float
+        Probability with which every draw hides a cell.
+    seed : int
+        Of the draws.
+    asked : int
+        The draw of cells that are asked about.
+    hidden : tuple of int
+        Draws that are hidden as well.
+    left_out : tuple of int
+        Draws whose cells are not asked about.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        rows: NDArray[np.int64],
+        share: float,
+        seed: int,
+        asked: int,
+        hidden: tuple[int, ...] = (),
+        left_out: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(source, rows)
+        self.rows = rows
+        self._cells: list[HiddenCells] = []
+        bounds, n_columns = np.searchsorted(rows, source.starts), source.shape[1]
+        place = 0
+        for b in range(source.n_blocks):
+            mine = rows[bounds[b] : bounds[b + 1]] - source.starts[b]
+            if not len(mine):
+                continue
+            n_rows = int(source.starts[b + 1] - source.starts[b])
+            drawn = {
+                draw: _keys_within(mine, int(source.starts[b]), n_rows, n_columns, share, seed, draw)
+                for draw in {asked, *hidden, *left_out}
+            }
+            block = self._blocks[place]
+            at = drawn[asked]
+            for draw in (*hidden, *left_out):
+                at = np.setdiff1d(at, drawn[draw], assume_unique=True)
+            values = block.at(at // n_columns, at % n_columns)
+            at, values = at[values != UNKNOWN], values[values != UNKNOWN]
+            self._cells.append(HiddenCells(at // n_columns, at % n_columns, (values == ONE).astype(np.uint8)))
+            gone = np.unique(np.concatenate([drawn[draw] for draw in (asked, *hidden)]))
+            self._blocks[place] = block.hide(gone // n_columns, gone % n_columns)
+            place += 1
+
+    def hidden(self, b: int) -> HiddenCells:
+        """The cells of block ``b`` that are asked about."""
+        return self._cells[b]
+
+
+def _keys_within(
+    mine: NDArray[np.int64], start: int, n_rows: int, n_columns: int, share: float, seed: int, draw: int
+) -> NDArray[np.int64]:
+    """Cells that a draw hides in some rows of a block, as ascending numbers ``place of the row * n_columns + column``."""
+    rows, columns = hidden_places(start, n_rows, n_columns, share, seed, draw)
+    place = np.searchsorted(mine, rows)
+    found = (place < len(mine)) & (mine[np.minimum(place, len(mine) - 1)] == rows)
+    keys: NDArray[np.int64] = place[found] * n_columns + columns[found]
+    return keys
+
+
 def held_out_rows(n_rows: int, share: float, seed: int, fold: int = 0) -> NDArray[np.bool_]:
     """Which rows are held out, each with probability ``share``.
 

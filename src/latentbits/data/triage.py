@@ -11,6 +11,28 @@ from typing import NamedTuple
 
 from .text import CODE_OF_WORD, WORDS_UNKNOWN, _delimiter, _looks_like_header, opened
 
+# Words for yes in tables from elsewhere, so that examples are the right way round.
+YES = {
+    "ja",
+    "j",
+    "oui",
+    "o",
+    "si",
+    "sí",
+    "sì",
+    "s",
+    "sim",
+    "tak",
+    "ano",
+    "да",
+    "evet",
+    "on",
+    "positive",
+    "pos",
+    "+",
+    "x",
+    "high",
+}
 MOST_VALUES = 10_000  # distinct values remembered per column
 
 
@@ -82,16 +104,16 @@ def _number(word: str) -> float | None:
         return None
 
 
-def advice(path: Path | str, columns: Sequence[Column], command: str) -> str | None:
+def advice(path: Path | str, columns: Sequence[Column], command: str, given: Sequence[str] = ()) -> str | None:
     """What to do about the columns that are not yes, no and blank, with the options that do it; None if there are none."""
     odd = [column for column in columns if column.kind != "cells"]
     if not odd:
         return None
-    lines, options = [], []
+    lines, options = [], list(given)
     pairs = {tuple(sorted(column.values)) for column in odd if column.kind == "pair"}
     coded = [column for column in odd if column.kind == "pair"] if len(pairs) == 1 and len(columns) > 2 else []
     if len(coded) > 1 or (coded and len(coded) == len(columns)):
-        low, high = sorted(coded[0].values)
+        low, high = sorted(coded[0].values, key=lambda word: (word.lower() in YES, word))
         names = ", ".join(repr(column.name) for column in coded[:3]) + (", ..." if len(coded) > 3 else "")
         one, zero = shlex.quote(high), shlex.quote(low)
         lines.append(
@@ -114,9 +136,10 @@ def advice(path: Path | str, columns: Sequence[Column], command: str) -> str | N
         lines.append(f"{column.name!r} ({_described(column)}): carry it along, not to be fitted, with --label")
     bullets = "\n".join(f"  - {line}" for line in lines)
     again = shlex.join(["latentbits", command, str(path), *options])
+    cut = any(column.kind == "numbers" for column in odd)
     return (
-        f"{path}: {len(odd)} of its {len(columns)} columns are not 0, 1, yes, no or blank.\n{bullets}\n"
-        f"For example: {again}\n(Numbers can also be cut: --binarize 0.5 makes all above it 1.)"
+        f"{path}: {len(odd)} of its {len(columns)} columns are not 0, 1, yes, no or blank.\n{bullets}\nFor example: {again}"
+        + ("\n(A table of numbers can also be cut: --binarize 0.5 makes all above it 1.)" if cut else "")
     )
 
 
