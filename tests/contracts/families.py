@@ -78,6 +78,15 @@ FAMILIES = [
             AspectBernoulli
         ),
     ),
+    Family(
+        "AspectBernoulli, filled by the mean",
+        options(n_components=2, n_init=1, fill_in="posterior", max_iter=40, random_state=0)(AspectBernoulli),
+    ),
+    Family(
+        "LogisticPCA, filled by the mean",
+        options(n_components=2, n_init=1, ridge=0.1, fill_in="posterior", max_iter=40, random_state=0)(LogisticPCA),
+        1e-4,
+    ),
     # Quasi-Newton steps blow rounding up along directions in which the objective is flat.
     Family("LogisticPCA", options(n_components=2, n_init=2, ridge=0.1, max_iter=40, random_state=0)(LogisticPCA), 1e-4),
     Family(

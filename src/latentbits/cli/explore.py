@@ -166,14 +166,8 @@ def _show(found: Any) -> None:
         if reading is None:
             continue
         console.print(Text(reading.title))
-        rows = reading.components(5)
-        for k in dict.fromkeys(row["component"] for row in rows):
-            mine = [row for row in rows if row["component"] == k]
-            weight = mine[0]["weight"]
-            share = "" if weight != weight else f" {weight:.0%}"
-            value = "probability" if "probability" in mine[0] else "loading"
-            text = ", ".join(f"{row['feature']} {row[value]:.2f}" for row in mine)
-            console.print(Text(f"  {mine[0]['name']}{share}: {text}"))
+        for name, text in reading.lines(5, most=12):
+            console.print(Text(f"  {name}: {text}"))
         console.print()
     for note in dict.fromkeys(found.notes):
         print(f"warning: {note}", file=sys.stderr)

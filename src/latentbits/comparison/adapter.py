@@ -58,7 +58,7 @@ class Adapted:
         estimator = clone(self.estimator)
         if size is not None:
             estimator.set_params(**{str(self.size_name): size})
-        return Adapted(estimator, self.rebuild, self.rounds, self.size)
+        return type(self)(estimator, self.rebuild, self.rounds, self.size)
 
     def fit(self, X: Any) -> Adapted:
         """Fit to a table with unknown cells."""

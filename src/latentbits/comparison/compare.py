@@ -187,7 +187,7 @@ class _Job:
             questions.append(_questions(hidden))
             for one in entrants:
                 answers[one.name].append(self.asked(one, chosen[one.name], fold, hidden, held))
-        self.tell(self.plan.seconds, self.plan.seconds, "done")
+        self.tell(self.plan.seconds, self.plan.seconds, "families compared")
         return self.result(entrants, questions, answers)
 
     def drawn(self, fold: int) -> _Fold:

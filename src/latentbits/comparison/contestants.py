@@ -78,6 +78,8 @@ class Contestant:
     is_baseline : bool
     more : pair of dict
         What ``light`` and ``full`` become if there is time.
+    sized : bool
+        Whether its size is a number of components.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Contestant:
     full: Mapping[str, Any]
     is_baseline: bool = False
     more: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+    sized: bool = True
 
     def estimator(self, size: Any, options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Any:
         """An unfitted model."""
@@ -214,6 +217,7 @@ def _all_families() -> list[Contestant]:
             (None,),
             Cost(2e-3, per_mark=3e-8),
             *chains,
+            sized=False,
         ),
         Contestant(
             "aspect",
@@ -266,6 +270,7 @@ def _all_families() -> list[Contestant]:
             Cost(1e-3, per_mark=3e-9),
             _SINGLE,
             {"n_init": 1, "max_iter": 150},
+            sized=False,
         ),
         Contestant(
             "boltzmann",
@@ -353,7 +358,17 @@ def _contestant(model: Any, families: dict[str, Contestant]) -> Contestant:
         name, model = model
     if isinstance(model, Adapted):
         title = name or type(model.estimator).__name__
-        return Contestant(title, title, "other", model.with_size, (None,), Cost(1e-2, per_cell=1e-8), {}, {})
+        return Contestant(
+            title,
+            title,
+            "other",
+            model.with_size,
+            (None,),
+            Cost(1e-2, per_cell=1e-8),
+            {},
+            {},
+            sized=model.size_name is not None,
+        )
     if not isinstance(model, BaseEstimator) or not hasattr(model, "reconstruct"):
         raise InputError(
             f"compare: {type(model).__name__} fills no unknown cells; wrap models of scikit-learn as "
@@ -395,7 +410,7 @@ def _with_sizes(one: Contestant, n_components: Any) -> Contestant:
         if one.name not in n_components:
             return one
         wanted = n_components[one.name]
-    elif one.name in ("gtm", "dp"):
+    elif not one.sized:
         return one
     wanted = [wanted] if isinstance(wanted, int) else list(wanted)
     sizes = tuple(sorted({tuple(k) if isinstance(k, (tuple, list)) else int(k) for k in wanted}, key=measure))

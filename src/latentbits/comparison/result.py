@@ -33,13 +33,13 @@ SOMETHING = 2.5
 READING_ORDER = (
     "mixture",
     "bayesian",
-    "dp",
     "variational",
     "noisy-or",
     "aspect",
     "trait",
-    "logistic",
     "gtm",
+    "dp",
+    "logistic",
     "boltzmann",
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -110,10 +111,11 @@ def advice(path: Path | str, columns: Sequence[Column], command: str, given: Seq
     if not odd:
         return None
     lines, options = [], list(given)
-    pairs = {tuple(sorted(column.values)) for column in odd if column.kind == "pair"}
-    coded = [column for column in odd if column.kind == "pair"] if len(pairs) == 1 and len(columns) > 2 else []
-    if len(coded) > 1 or (coded and len(coded) == len(columns)):
-        low, high = sorted(coded[0].values, key=lambda word: (word.lower() in YES, word))
+    pairs = Counter(tuple(sorted(column.values)) for column in odd if column.kind == "pair")
+    pair, n_coded = pairs.most_common(1)[0] if pairs else ((), 0)
+    coded = [column for column in odd if column.kind == "pair" and tuple(sorted(column.values)) == pair]
+    if n_coded > 1 or n_coded == len(columns):  # the code of the table, not a label
+        low, high = sorted(pair, key=lambda word: (word.lower() in YES, word))
         names = ", ".join(repr(column.name) for column in coded[:3]) + (", ..." if len(coded) > 3 else "")
         one, zero = shlex.quote(high), shlex.quote(low)
         lines.append(

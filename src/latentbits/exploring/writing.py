@@ -158,14 +158,7 @@ def summary_of(found: Exploration) -> str:
         if reading is None:
             continue
         lines += ["", f"## {reading.title}", "", f"In this model {STRUCTURES[reading.contestant.structure]}.", ""]
-        rows = reading.components(6)
-        for k in dict.fromkeys(row["component"] for row in rows):
-            mine = [row for row in rows if row["component"] == k]
-            weight = mine[0]["weight"]
-            share = "" if weight != weight else f" ({weight:.0%})"
-            value = "probability" if "probability" in mine[0] else "loading"
-            text = ", ".join(f"{_plain(row['feature'])} {row[value]:.2f}" for row in mine)
-            lines.append(f"- **{mine[0]['name']}**{share}: {text}")
+        lines += [f"- **{_plain(name)}**: {_plain(text, 400)}" for name, text in reading.lines()]
         lines += ["", "```", reading.model.summary(), "```"]
     if found.notes:
         lines += ["", "## To be doubted", "", *[f"- {note}" for note in dict.fromkeys(found.notes)]]
@@ -173,6 +166,6 @@ def summary_of(found: Exploration) -> str:
     return "\n".join(lines)
 
 
-def _plain(name: Any) -> str:
-    """A name without what Markdown would take for markup."""
-    return "".join("\\" + c if c in "\\`*_[]<>|" else c for c in str(name).replace("\n", " "))[:80]
+def _plain(text: str, most: int = 80) -> str:
+    """A text without what Markdown would take for markup."""
+    return "".join("\\" + c if c in "\\`*_[]<>|" else c for c in text.replace("\n", " ")[:most])

@@ -73,6 +73,24 @@ class Reading:
             row["name"] = f"region {k + 1}" if self.is_map else names[k]
         return rows
 
+    def lines(self, top: int = 6, most: int | None = None) -> list[tuple[str, str]]:
+        """The components in words: name with its share, and what stands out; ``most`` of them, then how many are left."""
+        rows = self.components(top)
+        numbers = list(dict.fromkeys(row["component"] for row in rows))
+        out = []
+        for k in numbers[:most]:
+            mine = [row for row in rows if row["component"] == k]
+            weight = mine[0]["weight"]
+            name = mine[0]["name"] + ("" if weight != weight else f" {weight:.0%}")
+            if "loading" in mine[0]:
+                told = [f"{row['feature']} {row['loading']:+.2f}" for row in mine]
+            else:
+                told = [f"{row['feature']} {row['probability']:.2f}" for row in mine if row["lift"] > 1.05]
+            out.append((name, ", ".join(told) or "nothing is more frequent here than elsewhere"))
+        if most is not None and len(numbers) > most:
+            out.append((f"and {len(numbers) - most} more", "see the table of components"))
+        return out
+
     def memberships(self, X: Any) -> Any:
         """How much of every component is in every row (n, K); places on a map give the regions of their nodes."""
         if not self.is_map:

@@ -1,0 +1,370 @@
+"""The comparison of families: what is hidden, what is asked, how it is scored and told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation
+
+import latentbits
+from latentbits.comparison import Adapted, compare, contestants
+from latentbits.comparison.contestants import Contestant, Cost, Table, measure
+from latentbits.comparison.plan import default_budget, planned
+from latentbits.comparison.result import Comparison, Fitted
+from latentbits.comparison.scores import (
+    Answers,
+    Questions,
+    auc,
+    calibration_curve,
+    calibration_error,
+    paired,
+    wide_calibration_error,
+)
+from latentbits.data.holdout import HiddenRows, RowsSource, hidden_places
+from latentbits.data.source import open_source
+from latentbits.datasets import make_mixture
+from latentbits.errors import FitError, InputError
+
+QUICK = {"folds": 1, "n_components": [2, 3], "budget": 5}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_mixture(240, 10, 3, spread=3.0, unknown=0.05, random_state=1).data
+
+
+# What is hidden.
+
+
+def test_hidden_cells_do_not_depend_on_the_rows_taken():
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 12)) < 0.4).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    found = []
+    for rows, block_rows in ((np.arange(300), 64), (np.sort(rng.permutation(300)[:120]), 300)):
+        source = open_source(X, owner="test", block_rows=block_rows)
+        # Draws are addressed by the first row of a block of the source, so that all of them are the same.
+        hidden = HiddenRows(open_source(X, owner="test"), rows, 0.2, 7, asked=0, hidden=(1,), left_out=(2,))
+        cells = {}
+        for b in range(hidden.n_blocks):
+            asked = hidden.hidden(b)
+            for i, j, value in zip(rows[asked.rows + hidden.starts[b]], asked.columns, asked.values):
+                cells[int(i), int(j)] = int(value)
+            assert (hidden.block(b).at(asked.rows, asked.columns) == 2).all()
+        found.append((rows, cells))
+        assert source.shape == (300, 12)
+    whole, part = found[0][1], found[1][1]
+    taken = set(found[1][0].tolist())
+    assert part == {cell: value for cell, value in whole.items() if cell[0] in taken}
+    assert all(X[cell] == value for cell, value in whole.items())
+    for draw in (1, 2):  # neither hidden beside nor left out
+        assert not set(zip(*(part.tolist() for part in hidden_places(0, 300, 12, 0.2, 7, draw)))) & set(whole)
+
+
+def test_rows_of_a_source():
+    X = np.arange(40).reshape(10, 4) % 2
+    some = RowsSource(open_source(X, owner="test", block_rows=3), np.array([1, 2, 5, 9]))
+    assert some.shape == (4, 4) and some.starts.tolist() == [0, 2, 3, 4]
+    codes = np.concatenate([some.block(b).codes() for b in range(some.n_blocks)])
+    assert (codes == X[[1, 2, 5, 9]]).all()
+
+
+# How it is scored.
+
+
+def test_paired_standard_error_allows_for_rows():
+    """In simulations with cells of a row alike, the standard error is the spread of the means."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(80), 6)
+    means, errors = [], []
+    for _ in range(400):
+        difference = np.repeat(rng.standard_normal(80), 6) + 0.3 * rng.standard_normal(480)
+        found = paired(difference, np.zeros(480), groups)
+        means.append(found.difference)
+        errors.append(found.se)
+    assert np.mean(errors) == pytest.approx(np.std(means), rel=0.1)
+    alone = paired(np.array([1.0, 2.0, 4.0]), np.zeros(3), np.arange(3))
+    assert alone.se == pytest.approx(np.std([1, 2, 4], ddof=1) / np.sqrt(3))
+    assert paired(np.ones(4), np.zeros(4), np.zeros(4)).se == np.inf  # one row says nothing
+
+
+def test_calibration():
+    rng = np.random.default_rng(1)
+    on = rng.random(20000)
+    values = (rng.random(20000) < on).astype(int)
+    assert calibration_error(values, on) < 0.015 and wide_calibration_error(values, on) < 0.015
+    assert calibration_error(values, on**2) > 0.1 and wide_calibration_error(values, on**2) > 0.1
+    curve = calibration_curve(values, on)
+    assert len(curve) == 20 and sum(b["n"] for b in curve) == 20000
+    equal = calibration_curve(np.array([0, 1, 1, 1]), np.full(4, 0.5))
+    assert equal == [{"predicted": 0.5, "observed": 0.75, "n": 4}]  # equal predictions stay together
+    assert np.isnan(auc(np.ones(3), np.array([0.1, 0.2, 0.3])))
+
+
+# What is planned.
+
+
+def test_plan_follows_the_budget():
+    table = Table(20_000, 500, 1_000_000)
+    models = contestants("all")
+    plans = [planned(table, models, budget, None, 0.1, 0.1) for budget in (30, 300, 3000, 1e6)]
+    assert [plan.n_rows for plan in plans] == sorted(plan.n_rows for plan in plans)
+    assert plans[-1].n_folds == 8 and plans[-1].thorough and plans[-1].n_rows == 18_000
+    assert all(plan.seconds <= budget for plan, budget in zip(plans[1:], (300, 3000, 1e6)))
+    assert plans[1] == planned(table, models, 300, None, 0.1, 0.1)  # of nothing else
+    assert planned(table, models, 1e6, 2, 0.1, 0.1).n_folds == 2
+    assert default_budget(435 * 16) < 60 and default_budget(10_000_000) == 300
+    small = planned(Table(30, 4, 50), models, 100, None, 0.1, 0.1)
+    assert small.n_held == 0 and small.n_rows == 30 and max(small.sizes["mixture"]) <= 6
+    with pytest.raises(InputError, match="above 0 seconds"):
+        planned(table, models, 0, None, 0.1, 0.1)
+
+
+def test_contestants():
+    names = [one.name for one in contestants()]
+    assert names[:2] == ["independent", "tree"] and len(names) == 12
+    mine = contestants([latentbits.LatentTrait(2), ("two", Adapted(NMF(2)))])[2:]
+    assert [(one.name, one.structure) for one in mine] == [("LatentTrait", "scores"), ("two", "other")]
+    sized = contestants(["mixture", "gtm", "dp"], [2, 5])[2:]
+    assert [one.sizes for one in sized] == [(2, 5), sized[1].sizes, (None,)] and measure(sized[1].sizes[0]) == 25
+    assert contestants(["gtm"], {"gtm": [(4, 4)]})[2].sizes == ((4, 4),)
+    for models, sizes, message in (
+        (["nope"], None, "no family 'nope'"),
+        ([], None, "no model is left"),
+        ([NMF(2)], None, "Adapted"),
+        (["mixture", "mixture"], None, "two models are called"),
+        (["mixture"], {"aspect": [2]}, "does not take part"),
+        (["mixture"], [0], "1 or more"),
+    ):
+        with pytest.raises(InputError, match=message):
+            contestants(models, sizes)
+
+
+# Whole comparisons.
+
+
+def test_all_families_answer(table):
+    found = compare(table, budget=1, folds=1, n_components=[2])
+    assert len(found.table) == 12 and all("log_loss" in row for row in found.table)
+    kinds = {row["model"]: row["row_kind"] for row in found.table}
+    assert kinds["mixture"] == "exact" and kinds["noisy-or"] == "estimate"  # importance sampling, not the bound
+    assert [row["log_loss"] for row in found.table] == sorted(row["log_loss"] for row in found.table)
+    assert found.finding_ == "structure" and found.several_ in ("aspect", "noisy-or", "boltzmann")
+    assert found.best_ in found.verdict or found.row(found.best_)["title"] in found.verdict
+    assert compare(table, ["dp", "mixture"], **QUICK).table == compare(table, ["dp", "mixture"], **QUICK).table
+
+
+def test_containers_agree(table):
+    whole = np.where(np.isnan(table), 0, table)
+    dense = compare(whole, ["mixture"], **QUICK)
+    assert compare(sp.csc_array(whole), ["mixture"], **QUICK).table == dense.table
+    assert compare(whole + 3, ["mixture"], binarize=3.5, **QUICK).table == dense.table
+
+
+def test_held_out_scores_are_those_of_a_fit_by_hand(table):
+    """The baseline's numbers, written out: fitted to the rows not held, without the hidden cells."""
+    found = compare(table, ["mixture"], **QUICK)
+    row = found.row("independent")
+    from latentbits.data.rng import stream
+
+    order = stream(0, "rows", 0).permutation(240)
+    held, rows = np.sort(order[: found.plan.n_held]), np.sort(order[found.plan.n_held :])
+    hide = set(zip(*(part.tolist() for part in hidden_places(0, 240, 10, 0.1, 0, 0))))
+    chosen = set(zip(*(part.tolist() for part in hidden_places(0, 240, 10, 0.1, 0, 1000))))
+    seen = table.copy()
+    for i, j in hide:
+        seen[i, j] = np.nan
+    model = latentbits.selection.IndependentColumns().fit(seen[rows])
+    asked = [(i, j) for i, j in hide - chosen if i in set(rows.tolist()) and not np.isnan(table[i, j])]
+    losses = [-np.log(model.probs_[j] if table[i, j] else 1 - model.probs_[j]) for i, j in asked]
+    assert row["n_cells"] == len(asked) and row["log_loss"] == pytest.approx(np.mean(losses))
+    assert row["row_log_likelihood"] == pytest.approx(model.score_samples(table[held]).mean())
+
+
+def test_independent_columns_hold_nothing():
+    rng = np.random.default_rng(0)
+    X = (rng.random((400, 12)) < rng.random(12)).astype(float)
+    found = compare(X, ["mixture", "trait"], folds=2, n_components=[2])
+    assert found.finding_ == "nothing" and found.verdict.startswith("Nothing to find")
+
+
+def test_adapted_models_join(table):
+    models = [
+        "mixture",
+        Adapted(NMF(3, init="nndsvda", random_state=0, max_iter=500)),
+        Adapted(KMeans(3, random_state=0)),
+    ]
+    models += [
+        Adapted(LatentDirichletAllocation(3, max_iter=3, random_state=0)),
+        ("pca", Adapted(PCA(2, random_state=0))),
+    ]
+    found = compare(table, models, **QUICK)
+    losses = {row["model"]: row["log_loss"] for row in found.table}
+    assert set(losses) == {"independent", "tree", "mixture", "NMF", "KMeans", "LatentDirichletAllocation", "pca"}
+    assert losses["KMeans"] < losses["independent"] and losses["NMF"] < losses["independent"]
+    assert found.row("NMF")["row_kind"] == "none"
+    whole = Adapted(NMF(3, init="nndsvda", random_state=0, max_iter=500)).fit(np.nan_to_num(table))
+    assert whole.reconstruct(table).shape == table.shape
+    with pytest.raises(InputError, match="no way to rebuild"):
+        Adapted(Odd()).fit(table)
+
+
+class Odd(BaseEstimator):
+    """Rebuilds nothing."""
+
+    def fit(self, X):
+        return self
+
+
+def test_a_model_that_fails_is_told_of(table):
+    class Broken(Adapted):
+        def fit(self, X):
+            raise ValueError("it broke")
+
+    found = compare(table, ["mixture", ("broken", Broken(NMF(2)))], **QUICK)
+    row = found.row("broken")
+    assert "log_loss" not in row and row["note"] == "it broke" and "Could not be fitted: broken" in found.verdict
+
+
+def test_errors_of_our_own_are_not_hidden(table, monkeypatch):
+    """Only errors that a family tells of leave it out; a bug stays a bug."""
+
+    def breaking(error):
+        def fit(self, X, y=None, sample_weight=None):
+            raise error
+
+        return fit
+
+    monkeypatch.setattr(latentbits.LatentTrait, "fit", breaking(FitError("no start could be completed")))
+    row = compare(table, ["mixture", "trait"], **QUICK).row("trait")
+    assert "log_loss" not in row and row["note"] == "no start could be completed"
+    monkeypatch.setattr(latentbits.LatentTrait, "fit", breaking(TypeError("a bug")))
+    with pytest.raises(TypeError, match="a bug"):
+        compare(table, ["mixture", "trait"], **QUICK)
+
+
+def test_finished_parts_are_not_done_again(table, tmp_path, monkeypatch):
+    plain = compare(table, ["mixture", "trait"], **QUICK)
+    fits = []
+    whole = latentbits.BernoulliMixture.fit
+    monkeypatch.setattr(
+        latentbits.BernoulliMixture, "fit", lambda self, *a, **k: fits.append(1) or whole(self, *a, **k)
+    )
+
+    def stop(done, total, note):
+        if "latent trait" in note and "predicting" in note:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(table, ["mixture", "trait"], checkpoint=tmp_path, progress=stop, **QUICK)
+    before = len(fits)
+    resumed = compare(table, ["mixture", "trait"], checkpoint=tmp_path, **QUICK)
+    assert before > 0 and len(fits) == before and resumed.table == plain.table and resumed.verdict == plain.verdict
+    for file in tmp_path.iterdir():  # damaged parts are done again
+        file.write_bytes(file.read_bytes()[:-7])
+    assert (
+        compare(table, ["mixture", "trait"], checkpoint=tmp_path, **QUICK).table == plain.table and len(fits) > before
+    )
+    other = table.copy()
+    other[0, 0] = 1 - np.nan_to_num(other[0, 0])
+    assert (
+        compare(other, ["mixture", "trait"], checkpoint=tmp_path, **QUICK).table != plain.table
+    )  # another table's are not used
+
+
+def test_bad_requests(table):
+    for options, message in (
+        ({"cells": 0.9}, "cells"),
+        ({"rows": 0}, "rows"),
+        ({"folds": 0}, "folds"),
+        ({"random_state": -1}, "random_state"),
+        ({"budget": -3}, "budget"),
+    ):
+        with pytest.raises(InputError, match=message):
+            compare(table, ["mixture"], **options)
+    with pytest.raises(InputError, match="at least 20 rows"):
+        compare(table[:5], ["mixture"])
+    with pytest.raises(InputError, match=r"cell \(row 0, column 0\)"):
+        compare(table + 7, ["mixture"])
+    with pytest.raises(InputError, match="no known cell"):
+        compare(np.full((50, 4), np.nan), ["mixture"])
+
+
+# What is said about it.
+
+
+def told(losses, n=4000, noise=0.02, structures=None):
+    """A comparison in which models have these mean losses."""
+    rng = np.random.default_rng(0)
+    structures = structures or {}
+    values = (rng.random(n) < 0.5).astype(np.uint8)
+    asked = Questions(np.repeat(np.arange(n // 4), 4), np.zeros(n, int), values)
+    said, entrants = {}, []
+    for name, loss in losses.items():
+        on = np.exp(-(loss + noise * rng.standard_normal(n)))
+        said[name] = Answers(np.where(values == 1, on, 1 - on), None, "")
+        structure = structures.get(name, {"independent": "none", "tree": "pairs"}.get(name, "class"))
+        entrants.append(
+            Contestant(
+                name,
+                f"the {name}",
+                structure,
+                lambda size: None,
+                (None,),
+                Cost(),
+                {},
+                {},
+                structure in ("none", "pairs"),
+            )
+        )
+    about = {name: [Fitted(3, 1.0, 5, True, "")] for name in losses}
+    plan = planned(Table(100, 5, 100), contestants(["mixture"]), 100, 1, 0.1, 0.1)
+    return Comparison.of(entrants, asked, said, np.arange(0), about, [], plan, None)
+
+
+def test_verdicts():
+    clear = told({"independent": 0.6, "tree": 0.5, "mixture": 0.3, "aspect": 0.3001, "trait": 0.45})
+    assert clear.finding_ == "structure" and clear.best_ == "mixture"
+    assert "The aspect (K=3) is indistinguishable" in clear.verdict.replace("the aspect", "The aspect")
+    assert "Clearly worse: the trait (K=3)" in clear.verdict and "50% below independent columns" in clear.verdict
+    pairs = told({"independent": 0.6, "tree": 0.3, "mixture": 0.4})
+    assert pairs.finding_ == "pairs" and "predicts them better still" in pairs.verdict
+    nothing = told({"independent": 0.6, "tree": 0.61, "mixture": 0.6001})
+    assert nothing.finding_ == "nothing" and "Nothing to find" in nothing.verdict
+    easier = told(
+        {"independent": 0.6, "tree": 0.5, "boltzmann": 0.2998, "mixture": 0.3}, structures={"boltzmann": "switches"}
+    )
+    assert easier.readable_ == "mixture" and (
+        easier.best_ == "mixture" or "the mixture (K=3) is the easiest" in easier.verdict
+    )
+    both = told({"independent": 0.6, "tree": 0.5, "mixture": 0.3, "aspect": 0.3}, structures={"aspect": "shares"})
+    assert "cannot tell which" in both.verdict and both.several_ == "aspect"
+
+
+def test_bounds_are_not_ranked():
+    values = np.array([0, 1] * 50)
+    asked = Questions(np.arange(100), np.zeros(100, int), values)
+    on = np.where(values == 1, 0.7, 0.3)
+    said = {
+        "independent": Answers(np.full(100, 0.5), np.full(20, -9.0), "exact"),
+        "tree": Answers(on, np.full(20, -8.0), "exact"),
+        "bounded": Answers(on, np.full(20, -5.0), "lower bound"),
+    }
+    entrants = [
+        *contestants(["mixture"])[:2],
+        Contestant("bounded", "bounded", "causes", lambda s: None, (None,), Cost(), {}, {}),
+    ]
+    about = {name: [Fitted(None, 1.0, 1, True, "")] for name in said}
+    plan = planned(Table(100, 5, 100), contestants(["mixture"]), 100, 1, 0.1, 0.1)
+    found = Comparison.of(entrants, asked, said, np.arange(20), about, [], plan, None)
+    assert "row_below_best" not in found.row("bounded") and found.row("bounded")["row_kind"] == "lower bound"
+    assert found.row("independent")["row_below_best"] == pytest.approx(1.0)  # to the tree, not to the bound
+
+
+def test_frame_and_estimator(table):
+    found = compare(table, ["mixture"], **QUICK)
+    assert found.to_frame()["model"].iloc[0] == found.table[0]["model"] and repr(found) == found.verdict
+    assert found.estimator("mixture").n_components == found.row("mixture")["size"]

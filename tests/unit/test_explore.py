@@ -1,0 +1,481 @@
+"""The main job: what is written, that it can be repeated and resumed, and what is said when it cannot be done."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import latentbits
+from latentbits.data.source import open_source
+from latentbits.data.triage import advice, examine
+from latentbits.datasets import make_aspect, make_mixture
+from latentbits.errors import FileError, InputError, LatentBitsWarning
+from latentbits.exploring import explore, facts_of
+from latentbits.exploring.settings import read_settings, to_toml
+from latentbits.report.page import embedded
+from tests.unit.test_cli import run
+
+QUICK = {"models": ["mixture", "aspect"], "n_components": [2, 3], "folds": 1}
+
+
+def content_of(folder):
+    """The data in a report."""
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    return json.loads(text.split('id="content">', 1)[1].split("</script>", 1)[0])
+
+
+def rows_of(path):
+    """The rows of a CSV file."""
+    with open(path, encoding="utf-8") as text:
+        return list(csv.DictReader(text))
+
+
+def quietly(*arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        return explore(*arguments, **options)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_mixture(150, 8, 3, spread=3.0, unknown=0.06, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def found(table, tmp_path_factory):
+    labels = {"truth": [f"c{c}" for c in table.causes]}
+    return quietly(table.data, tmp_path_factory.mktemp("explore"), name="made", labels=labels, **QUICK)
+
+
+# The table.
+
+
+def test_facts():
+    rng = np.random.default_rng(0)
+    X = (rng.random((50, 6)) < 0.5).astype(float)
+    X[:, 1], X[:, 2], X[:, 3] = X[:, 0], 1 - X[:, 0], 1.0
+    X[4] = np.nan
+    X[7] = X[8]
+    X[:40, 5] = np.nan
+    for container in (X, sp.csr_array(X)):
+        facts = facts_of(open_source(container, owner="test", block_rows=7))
+        assert (facts.n_rows, facts.n_columns, facts.n_blank_rows) == (50, 6, 1)
+        assert facts.constant == ["3"] and facts.duplicates == [["0", "1"]]
+        assert facts.opposites in ([["0", "2"]], [["1", "2"]]) or facts.opposites == [["0", "2"], ["1", "2"]]
+        assert facts.n_unknown == int(np.isnan(X).sum()) and facts.n_ones == int((X == 1).sum())
+        assert facts.blanks[0] == ("5", pytest.approx(40 / 50)) and facts.n_repeated_rows >= 2
+        told = "\n".join(facts.lines())
+        for words in ("never vary", "same cells throughout: 0, 1", "opposites", "mostly blank: 5"):
+            assert words in told
+    assert "right way round" in "\n".join(facts_of(open_source(np.ones((30, 3)), owner="test")).lines())
+
+
+def written(folder, name, text, encoding="utf-8"):
+    path = folder / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def test_columns_of_other_kinds_are_told_of(tmp_path):
+    rows = [
+        f"P{i:03d};{'N' if i % 2 else 'S'}ord;{18 + i};{'ja' if i % 3 else 'nein'};{'nein' if i % 4 else 'ja'};1"
+        for i in range(40)
+    ]
+    path = written(tmp_path, "a.csv", "Name;Ort;Alter;Rad;Bahn;Auto\n" + "\n".join(rows) + "\n")
+    columns = examine(path)
+    kinds = {column.name: column.kind for column in columns}
+    assert kinds == {"Name": "names", "Ort": "pair", "Alter": "names", "Rad": "pair", "Bahn": "pair", "Auto": "cells"}
+    two = written(
+        tmp_path,
+        "b.csv",
+        "q1,q2,q3,age\n" + "\n".join(f"{1 + i % 2},{2 - i % 2},{1 + i % 3 // 2},{20 + i / 2}" for i in range(50)),
+    )
+    told = advice(two, examine(two), "explore")
+    assert "3 columns) hold '1' and '2'" in told and "--one 2 --zero 1" in told and "50 numbers from 20 to 44.5" in told
+    assert told.splitlines()[-2].endswith("--one 2 --zero 1 --label age")
+    foreign = written(tmp_path, "c.csv", "a,b,c\nja,nein,ja\nnein,ja,\n")
+    assert "--one ja --zero nein" in advice(foreign, examine(foreign), "explore", ["--encoding", "latin-1"])
+    fine = written(tmp_path, "d.csv", "a,b\n1,no\n,yes\n")
+    assert advice(fine, examine(fine), "explore") is None
+
+
+def test_words_for_one_and_zero(tmp_path):
+    path = written(tmp_path, "a.csv", "a,b\n1,2\n2, 1\n,2\n")
+    reader = latentbits.data.read_table(path, one=["1"], zero=["2"]).reader
+    codes = open_source(reader, owner="test").block(0).codes()
+    assert codes.tolist() == [[1, 0], [0, 1], [2, 0]]
+    for options, message in (
+        ({"one": ["x"], "zero": ["x"]}, "as a one and as a zero"),
+        ({"one": ["x"], "binarize": 1.0}, "exclude each other"),
+    ):
+        with pytest.raises(InputError, match=message):
+            latentbits.data.read_table(path, **options)
+    np.save(tmp_path / "a.npy", np.zeros((3, 2)))
+    with pytest.raises(InputError, match="csv and tsv"):
+        latentbits.data.read_table(tmp_path / "a.npy", one=["x"])
+
+
+def test_arrays_beside_a_table(tmp_path):
+    X = (np.random.default_rng(0).random((12, 5)) < 0.5).astype(np.uint8)
+    np.savez(
+        tmp_path / "a.npz",
+        X=X,
+        names=np.array([f"r{i}" for i in range(12)]),
+        kind=np.arange(12) % 2,
+        other=np.arange(3),
+    )
+    table = latentbits.data.read_table(tmp_path / "a.npz", id_column="names", label_columns=["kind"])
+    assert table.ids[3] == "r3" and table.labels["kind"][:3] == ["0", "1", "0"]
+    with pytest.raises(InputError, match="those it has: names, kind"):
+        latentbits.data.read_table(tmp_path / "a.npz", label_columns=["other"])
+    np.savez(tmp_path / "b.npz", n_vars=5, train=np.packbits(X[:8], axis=1), test=np.packbits(X[8:], axis=1))
+    codes = open_source(tmp_path / "b.npz", owner="test").block(0).codes()
+    assert (codes == X).all()
+
+
+# What is written.
+
+
+def test_everything_is_written(found, table):
+    files = sorted(path.name for path in found.folder.iterdir())
+    expected = [
+        "blanks.csv",
+        "cells.csv",
+        "comparison.csv",
+        "components.csv",
+        "filled.csv",
+        "model.latentbits",
+        "report.html",
+    ]
+    expected += ["rows.csv", "run.toml", "several.latentbits", "summary.md"]
+    assert files == expected
+    rows = rows_of(found.folder / "rows.csv")
+    assert len(rows) == 150 and rows[0]["truth"] == f"c{table.causes[0]}" and rows[0]["component"].startswith("class ")
+    model = latentbits.load(found.folder / "model.latentbits")
+    assert float(rows[5]["log_likelihood"]) == pytest.approx(model.score_samples(table.data)[5])
+    blanks = rows_of(found.folder / "blanks.csv")
+    filled = model.impute(table.data)
+    assert len(blanks) == int(np.isnan(table.data).sum())
+    for cell in blanks[:20]:
+        assert float(cell["probability"]) == pytest.approx(filled[int(cell["row"]), int(cell["column"])], abs=1e-9)
+    whole = rows_of(found.folder / "filled.csv")
+    assert [float(whole[3][str(j)]) for j in range(8)] == pytest.approx(filled[3], abs=1e-9)
+    cells = rows_of(found.folder / "cells.csv")
+    odd = model.explain(table.data, cells=([int(c["row"]) for c in cells], [int(c["column"]) for c in cells]))
+    assert [float(c["surprise"]) for c in cells] == pytest.approx(odd.surprise, abs=1e-6)
+    kinds = [c["kind"] for c in cells]
+    surprises = [float(c["surprise"]) for c in cells if c["kind"] == "surprising one"]
+    assert kinds[0] == "surprising one" and surprises == sorted(surprises, reverse=True)
+    assert found.comparison.verdict in (found.folder / "summary.md").read_text(encoding="utf-8")
+    assert repr(found).endswith("report.html")
+
+
+def test_the_most_surprising_cells_are_found(found, table):
+    """The first of the list are the most surprising of all cells, each explained from the others of its row."""
+    every = found.winner.model.explain(table.data)
+    surprise = np.where(every.value == 1, every.surprise, -1)
+    top = np.argsort(-surprise)[:10]
+    listed = {(c["row"], c["column"]) for c in found.look if c["kind"] == "surprising one"}
+    assert all((int(every.row[i]), int(every.column[i])) in listed for i in top)
+
+
+def test_labels_are_not_fitted(found, table, tmp_path):
+    other = quietly(table.data, tmp_path / "other", name="made", labels={"truth": ["x"] * 150}, **QUICK)
+    assert (other.winner.model.components_ == found.winner.model.components_).all()
+    assert content_of(found.folder)["cross"]["truth"]["values"] and other.comparison.table == found.comparison.table
+
+
+def test_report_content(found, table):
+    content = content_of(found.folder)
+    assert content["shape"] == [150, 8] and content["blanks"]["n"] == int(np.isnan(table.data).sum())
+    assert sum(content["blanks"]["counts"]) == content["blanks"]["n"]
+    counts = np.array(content["cross"]["truth"]["counts"])
+    assert counts.sum() == 150
+    assert any("Aspect Bernoulli Model" in text for text in content["citations"]) == (found.several is not None)
+    assert content["versions"]["latentbits"] == latentbits.__version__ and "seed" in content["settings"]
+    assert len(content["rows"]["map"]) == 150 and len(content["models"]) == 2
+
+
+def test_residual_pairs_find_what_the_model_misses(tmp_path):
+    """Two columns tied to each other beyond their classes."""
+    made = make_mixture(600, 8, 2, spread=2.0, random_state=3)
+    X = np.column_stack(
+        [made.data, np.where(np.random.default_rng(0).random(600) < 0.9, made.data[:, 0], 1 - made.data[:, 0])]
+    )
+    model = latentbits.BernoulliMixture(2, random_state=0).fit(X)
+    from latentbits.report.reading import residual_pairs
+
+    first = residual_pairs(model, open_source(X, owner="test"), 0)[0]
+    assert (first["first"], first["second"]) == (0, 8) and first["q3"] > 0.3 and first["n"] == 600
+
+
+def test_nothing_ends_the_script_early():
+    text = embedded({"name": "</script><!--<script>\u2028&amp;", "values": [1.5, None]})
+    assert "<" not in text and ">" not in text and "&" not in text and "\u2028" not in text
+    assert json.loads(text)["name"] == "</script><!--<script>\u2028&amp;"
+
+
+def test_report_size(tmp_path):
+    made = make_mixture(5000, 200, 6, unknown=0.02, random_state=0)
+    labels = {"truth": made.causes.tolist()}
+    found = quietly(
+        made.data, tmp_path / "big", labels=labels, ids=range(5000), models=["mixture"], n_components=[6], folds=1
+    )
+    assert found.report.stat().st_size < 5e6
+
+
+def test_sparse_input_gives_the_same_report(tmp_path):
+    X = np.nan_to_num(make_aspect(120, 8, 2, random_state=0).data)
+    reports = [
+        content_of(quietly(data, tmp_path / name, name="same", **QUICK).folder)
+        for name, data in (("dense", X), ("sparse", sp.csr_array(X)))
+    ]
+    assert reports[0] == reports[1]
+
+
+# Once more, and going on.
+
+
+def test_settings_survive_writing(tmp_path):
+    sections = {
+        "table": {"path": 'C:\\a "b"\n', "label_columns": ["ü", "#x"], "binarize": 0.5, "header": True, "one": None},
+        "explore": {"seed": 3, "odd key": "v"},
+    }
+    path = written(tmp_path, "run.toml", to_toml(sections))
+    back = read_settings(path)
+    assert back["table"] == {k: v for k, v in sections["table"].items() if v is not None}
+    assert back["explore"] == sections["explore"]
+    with pytest.raises(InputError, match="no sections"):
+        read_settings(written(tmp_path, "other.toml", "a = 1\n"))
+    for text in ("not = = toml", None):
+        with pytest.raises(FileError):
+            read_settings(tmp_path / "none.toml" if text is None else written(tmp_path, "bad.toml", text))
+
+
+class Interrupt:
+    """Stops a run at the n-th word of progress."""
+
+    def __init__(self, n):
+        self.left = n
+
+    def __call__(self, done, total, note):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("after", [3, 8, 10])
+def test_interrupted_and_resumed(found, table, tmp_path, after):
+    labels = {"truth": [f"c{c}" for c in table.causes]}
+    options = {"name": "made", "labels": labels, **QUICK}
+    with pytest.raises(KeyboardInterrupt):
+        quietly(table.data, tmp_path, progress=Interrupt(after), **options)
+    assert not (tmp_path / "report.html").exists() and (tmp_path / ".parts").is_dir()
+    quietly(table.data, tmp_path, resume=True, **options)
+    assert content_of(tmp_path) == content_of(found.folder) and not (tmp_path / ".parts").exists()
+    with pytest.raises(InputError, match="no interrupted run"):
+        quietly(table.data, tmp_path, resume=True, **options)
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_killed_and_resumed(capsys, tmp_path, sign):
+    """From the shell, on a file, with signals that come when they come."""
+    rows = make_mixture(120, 6, 2, spread=3.0, random_state=4).data.astype(int)
+    path = written(tmp_path, "t.csv", "a,b,c,d,e,f\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    command = ["explore", str(path), "--models", "mixture,dp,trait", "--sizes", "2,3", "--folds", "2"]
+    run(capsys, *command, "-o", tmp_path / "straight")
+
+    def start(*more):
+        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        killed = str(tmp_path / "killed")
+        return subprocess.Popen([sys.executable, "-m", "latentbits", *command, "-o", killed, *more], **pipes)
+
+    killed = start()
+    parts = tmp_path / "killed" / ".parts"
+    while killed.poll() is None and (not parts.is_dir() or len(list(parts.iterdir())) < 3):
+        time.sleep(0.01)  # until some of the work is done
+    killed.send_signal(sign)
+    _, err = killed.communicate(timeout=60)
+    assert killed.returncode in (1, -sign) and not (tmp_path / "killed" / "report.html").exists()
+    if sign == signal.SIGINT:
+        assert "--resume" in err and "Traceback" not in err
+    again = start("--resume")
+    _, err = again.communicate(timeout=120)
+    assert again.returncode == 0, err
+    first, second = content_of(tmp_path / "straight"), content_of(tmp_path / "killed")
+    assert first == second
+
+
+def test_repeated_from_its_settings(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arguments = ("explore", "votes", "--models", "mixture,trait", "--sizes", "2-3", "--folds", 1, "--seed", 5)
+    out, _ = run(capsys, *arguments)
+    assert "report: out/votes/report.html" in out and "physician_fee_freeze" in out and "blanks are filled" in out
+    first = content_of(tmp_path / "out" / "votes")
+    assert list(first["rows"]["labels"]) == ["party"]
+    settings = tomllib.loads((tmp_path / "out" / "votes" / "run.toml").read_text(encoding="utf-8"))
+    assert settings["explore"]["seed"] == 5 and settings["table"]["label_columns"] == ["party"]
+    run(capsys, "explore", "--config", "out/votes/run.toml", "--out", "again")
+    assert content_of(tmp_path / "again") == first
+
+
+# Trouble.
+
+
+def test_folders_that_cannot_be_written(table, tmp_path, monkeypatch):
+    options = {"models": ["mixture"], "n_components": [2], "folds": 1}
+    with pytest.raises(InputError, match="is a file"):
+        quietly(table.data, written(tmp_path, "file", "x"), **options)
+    with pytest.raises(FileError, match="cannot be written"):
+        quietly(table.data, tmp_path / "file" / "under", **options)
+    (tmp_path / "theirs").mkdir()
+    written(tmp_path / "theirs", "report.html", "mine")
+    with pytest.raises(InputError, match="not written over"):
+        quietly(table.data, tmp_path / "theirs", **options)
+    assert (tmp_path / "theirs" / "report.html").read_text() == "mine"
+    opened = os.fdopen
+
+    class Full:
+        """A file on a full disk."""
+
+        def __init__(self, file):
+            self.file = file
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.file.close()
+
+        def write(self, data):
+            if b"<!DOCTYPE" in bytes(data[:20]):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return self.file.write(data)
+
+        def __getattr__(self, name):
+            return getattr(self.file, name)
+
+    monkeypatch.setattr(os, "fdopen", lambda *a, **k: Full(opened(*a, **k)))
+    with pytest.raises(FileError, match="No space left"):
+        quietly(table.data, tmp_path / "full", **options)
+    left = [path.name for path in (tmp_path / "full").iterdir()]
+    assert "report.html" not in left and not [name for name in left if name.startswith(".report")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of file sizes are set the POSIX way")
+def test_a_file_that_does_not_fit(tmp_path):
+    """A real limit on the size of files, set for the process: a message, exit code 2, and no half report."""
+    path = written(tmp_path, "t.csv", "a,b,c\n" + "\n".join(f"{i % 2},{i % 2},{i % 3 // 2}" for i in range(60)) + "\n")
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000));"
+        "from latentbits.cli.main import main;"
+        f"main(['explore', {str(path)!r}, '-o', {str(tmp_path / 'out')!r}, '--models', 'mixture', '--folds', '1'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and "cannot be written" in done.stderr and "Traceback" not in done.stderr
+    assert not (tmp_path / "out" / "report.html").exists()
+    assert not [name for name in os.listdir(tmp_path / "out") if name.startswith(".report")]
+
+
+def test_bad_calls(table, tmp_path):
+    for options, message in (
+        ({"tables": "xlsx"}, "csv"),
+        ({"ids": ["a"]}, "ids has 1 entries for 150 rows"),
+        ({"labels": {"x": [1, 2]}}, "x has 2 entries"),
+    ):
+        with pytest.raises(InputError, match=message):
+            explore(table.data, tmp_path / "x", **options)
+    assert not (tmp_path / "x").exists()
+
+
+def test_parquet_tables(table, tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    quietly(table.data, tmp_path, tables="parquet", models=["mixture"], n_components=[2], folds=1)
+    assert pq.read_table(tmp_path / "rows.parquet").num_rows == 150
+
+
+# Commands.
+
+
+def test_compare_command(capsys, tmp_path):
+    out, err = run(capsys, "compare", "zoo", "--models", "mixture,trait", "--sizes", "2,4", "--folds", 1)
+    rows = list(csv.DictReader(out.splitlines()))
+    assert {row["model"] for row in rows} == {
+        "independent",
+        "tree",
+        "mixture",
+        "trait",
+    } and "predicts hidden cells best" in err
+    run(capsys, "compare", "zoo", "--models", "mixture", "--sizes", "2", "--folds", 1, "-o", tmp_path / "c.csv")
+    assert (tmp_path / "c.csv").exists()
+
+
+def test_report_command(capsys, tmp_path):
+    model = latentbits.BernoulliMixture(2, random_state=0)
+    votes = latentbits.data.read_table(latentbits.datasets.embedded.path_of("votes"), label_columns=["party"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        model.fit(votes.reader).save(tmp_path / "m.latentbits")
+    path = latentbits.datasets.embedded.path_of("votes")
+    run(capsys, "report", tmp_path / "m.latentbits", path, "--label", "party", "-o", tmp_path / "report.html")
+    content = content_of(tmp_path)
+    assert content["comparison"] is None and content["cross"]["party"]["values"] == ["democrat", "republican"]
+    run(capsys, "report", tmp_path / "m.latentbits", path, "--label", "party", "-o", tmp_path / "r.pdf", code=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("explore",), "name a TABLE"),
+        (("explore", "votes", "--config", "x.toml"), "leave TABLE out"),
+        (("explore", "votes", "--budget", "soon"), "not a time"),
+        (("explore", "votes", "--sizes", "many"), "2-8"),
+        (("explore", "votes", "--models", "mixtures"), "no family 'mixtures'"),
+        (("explore", "nowhere.csv"), "no file nowhere.csv"),
+        (("explore", "--config", "nowhere.toml"), "no file nowhere.toml"),
+    ],
+)
+def test_messages(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    _, err = run(capsys, *arguments, code=2)
+    assert message in err and not (tmp_path / "out" / "votes" / "report.html").exists()
+
+
+def test_a_foreign_table_from_the_shell(capsys, tmp_path, monkeypatch):
+    """Semicolons, Latin-1, an id and a label column, words of another language: two messages, then a report."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    lines = ["Kürzel;Bezirk;Fahrrad;Auto;zu Fuß;Bahn"]
+    for i in range(90):
+        words = ["ja" if rng.random() < (0.9 if (i + j) % 2 else 0.1) else "nein" for j in range(4)]
+        words[i % 4] = "" if i % 5 == 0 else words[i % 4]
+        lines.append(f"Ö{i:02d};{'Süd' if i % 2 else 'Nord'};" + ";".join(words))
+    written(tmp_path, "umfrage.csv", "\n".join(lines) + "\n", "latin-1")
+    _, err = run(capsys, "explore", "umfrage.csv", code=2)
+    assert "--encoding latin-1" in err
+    _, err = run(capsys, "explore", "umfrage.csv", "--encoding", "latin-1", code=2)
+    example = next(line for line in err.splitlines() if line.startswith("For example: "))
+    assert "--encoding latin-1" in example and "--one ja --zero nein" in example and "--id 'Kürzel'" in example
+    import shlex
+
+    command = shlex.split(example.removeprefix("For example: "))[1:]
+    out, _ = run(capsys, *command, "--models", "mixture", "--sizes", "2", "--folds", 1)
+    assert "report: out/umfrage/report.html" in out
+    rows = rows_of("out/umfrage/filled.csv")
+    assert (
+        rows[0]["row"] == "Ö00"
+        and rows[0]["Bezirk"] == "Nord"
+        and all(rows[5][name] != "" for name in ("Auto", "Bahn"))
+    )
