@@ -32,7 +32,7 @@ $(VENV)/.docs: pyproject.toml
 	touch $@
 
 demo: $(VENV)/.demo
-	$(BIN)/python examples/demo_votes.py
+	$(BIN)/latentbits explore votes
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
@@ -56,6 +56,7 @@ papers: $(VENV)/.test
 	$(BIN)/python -m papers.bayesian_mixture --full
 	$(BIN)/python -m papers.gtm --full
 	$(BIN)/python -m papers.bernoulli_gauss --full
+	$(BIN)/python -m papers.explore --full
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.mixture
@@ -64,10 +65,11 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.gibbs
 	$(BIN)/python -m benchmarks.gtm
 	$(BIN)/python -m benchmarks.bernoulli_gauss
+	$(BIN)/python -m benchmarks.explore
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check src tests papers benchmarks examples
-	$(BIN)/ruff format --check src tests papers benchmarks examples
+	$(BIN)/ruff check src tests papers benchmarks examples docs/stories
+	$(BIN)/ruff format --check src tests papers benchmarks examples docs/stories
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -166,3 +166,10 @@ def test_bernoulli_gauss_benchmarks_run():
     assert bench.missed({"product": {"ratio": 5.0}, "gaussian mixture": {"ratio": 5.0}, "nmf": {"ratio": 1.0}}) == [
         "product", "gaussian mixture", "nmf",
     ]  # fmt: skip
+
+
+def test_explore_benchmark_runs():
+    from benchmarks import explore as bench
+
+    told = bench.measure(bench.tables(small=True)["toy"], ["mixture", "noisy-or"], budget=3, folds=1, n_components=[2])
+    assert told["seconds"] > 0 and told["rows"] <= 200 and told["best"] in ("mixture", "noisy-or")

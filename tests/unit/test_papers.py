@@ -16,6 +16,8 @@ TABLES_ONLY = (
     "bayesian-mixture-starts",
     "bayesian-mixture-machines",
     "bayesian-mixture-planted",
+    "explore-truth",
+    "explore-tables",
     "gtm-words",
     "gtm-density",
     "gtm-hidden",
@@ -48,6 +50,7 @@ def test_density_estimation_results():
         ("bayesian_mixture", "bayesian-mixture"),
         ("gtm", "gtm"),
         ("bernoulli_gauss", "bernoulli-gauss"),
+        ("explore", "explore"),
     ],
 )
 def test_results_are_complete(paper, family):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
 import warnings
@@ -166,24 +165,45 @@ def test_generator_follows_its_truth():
     assert np.isnan(made.data).mean() == pytest.approx(0.2, abs=0.01)
 
 
-def test_demo_runs(tmp_path):
-    pytest.importorskip("matplotlib")
-    environment = {**os.environ, "MPLBACKEND": "Agg"}
+def test_example_runs(tmp_path):
+    pytest.importorskip("pandas")
     ran = subprocess.run(
-        [sys.executable, ROOT / "examples" / "demo_votes.py"],
+        [sys.executable, "-W", "error", ROOT / "examples" / "explore_votes.py"],
         cwd=tmp_path,
-        env=environment,
         capture_output=True,
         text=True,
     )
     assert ran.returncode == 0, ran.stderr
-    assert "classes against parties" in ran.stdout and "abstentions of three members" in ran.stdout
-    assert sorted(os.listdir(tmp_path / "out" / "votes")) == [
-        "classes.csv",
-        "filled.csv",
-        "profiles.png",
-        "votes.latentbits",
-    ]
+    assert "predicts hidden cells best" in ran.stdout and "a yea has probability 0." in ran.stdout
+    assert (tmp_path / "out" / "votes" / "report.html").exists()
+
+
+def test_pictures_of_comparisons(tmp_path):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    made = datasets.make_mixture(200, 8, 2, spread=3.0, unknown=0.1, random_state=0)
+    found = latentbits.compare(made.data, ["mixture", "gtm"], n_components=[2, 3], folds=1, budget=5)
+    ax = found.plot()
+    labels = [text.get_text() for text in ax.get_yticklabels()]
+    assert len(labels) == 4 and labels[0].startswith(found.table[0]["title"])
+    ax = plots.calibration(found)
+    assert [line.get_marker() for line in ax.lines[1:]] == ["o", "s", "D"] and len(ax.get_legend().get_texts()) == 3
+    with pytest.raises(InputError, match="no curve of 'aspect'"):
+        plots.calibration(found, ["aspect"])
+    model = BernoulliMixture(2, random_state=0).fit(made.data)
+    ax = plots.recovery(model.components_, made.probs)
+    assert ax.get_images()[0].get_array().diagonal().min() > 0.95  # matched, in the order of the truth
+    with pytest.raises(InputError, match="equal columns"):
+        plots.recovery(model.components_, made.probs[:, 1:])
+    ax = plots.explanation(model, made.data, rows=[0, 1, 2])
+    assert ax.get_images()[0].get_array().shape == (3, 8, 3)
+    blanks = ax.lines[1].get_xydata()
+    assert {(int(y), int(x)) for x, y in blanks} == {(i, j) for i, j in zip(*np.nonzero(np.isnan(made.data[:3])))}
+    with pytest.raises(InputError, match="does not explain"):
+        plots.explanation(latentbits.MixtureOfUnigrams(2), made.data)
+    plt.close("all")
 
 
 def test_docstrings_and_readme_run():

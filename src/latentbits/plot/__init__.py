@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .causes import cause_pictures, causes, expansion, tiles
 from .chains import coclustering, fill_ins, traces
+from .comparing import calibration, comparison, explanation, recovery
 from .maps import component_planes, latent_map, node_images
 from .profiles import components, profile
 from .progress import restarts, selection
@@ -11,19 +12,23 @@ from .ratings import rating_distributions
 from .sources import communities, loadings
 
 __all__ = [
+    "calibration",
     "cause_pictures",
     "causes",
     "coclustering",
     "communities",
+    "comparison",
     "component_planes",
     "components",
     "expansion",
+    "explanation",
     "fill_ins",
     "latent_map",
     "loadings",
     "node_images",
     "profile",
     "rating_distributions",
+    "recovery",
     "restarts",
     "selection",
     "tiles",
