@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..data.writing import SUFFIXES, delimited, table_bytes
 from ..errors import InputError
 
 
@@ -14,6 +13,8 @@ def check_target(out: str | None) -> None:
     """Refuse an output that could not be written, before the work is done."""
     if out is None:
         return
+    from ..data.writing import SUFFIXES
+
     if not out.endswith(SUFFIXES):
         raise InputError(f"{out}: the output must be one of {', '.join(SUFFIXES)}.")
     if Path(out).is_dir():
@@ -22,6 +23,8 @@ def check_target(out: str | None) -> None:
 
 def write_rows(rows: list[dict[str, Any]], columns: list[str], out: str | None) -> None:
     """Write rows to a file, or as CSV to standard output."""
+    from ..data.writing import delimited, table_bytes
+
     if out is None:
         sys.stdout.write(delimited(rows, columns, ","))
         return
