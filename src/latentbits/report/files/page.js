@@ -68,20 +68,21 @@
     const rows = data.comparison.rows, plan = data.comparison.plan;
     at("families-hint").textContent = "Log-loss of cells that no model saw, in nats per cell; smaller is better. The bars are two standard errors of the difference to the best family, paired cell by cell. Squares are the baselines.";
     const scored = rows.filter((r) => r.log_loss !== undefined);
-    const height = 26 * scored.length + 46, left = 250, width = 760, right = 30;
+    const width = Math.max(300, Math.min(760, at("family-plot").clientWidth || 760)), left = Math.round(Math.min(250, 0.45 * width)), height = 26 * scored.length + 46, right = 22;
     const low = Math.min(...scored.map((r) => r.log_loss - 2 * (r.se || 0))), high = Math.max(...scored.map((r) => r.log_loss + 2 * (r.se || 0)));
     const x = (v) => left + (width - left - right) * (v - low) / Math.max(1e-9, high - low);
     const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, style: `max-width:${width}px`, role: "img", "aria-label": "Log-loss of every family; the table below has the numbers" });
     scored.forEach((r, i) => {
       const y = 22 + 26 * i;
       put(svg, draw("line", { x1: left, x2: width - right, y1: y, y2: y, stroke: css("--line"), "stroke-width": 1 }));
-      put(svg, draw("text", { x: left - 10, y: y + 4, "text-anchor": "end" }, shorter(r.title, 36)));
+      put(svg, draw("text", { x: left - 10, y: y + 4, "text-anchor": "end" }, shorter(r.title, Math.floor(left / 6.6))));
       if (r.se) put(svg, draw("line", { x1: x(r.log_loss - 2 * r.se), x2: x(r.log_loss + 2 * r.se), y1: y, y2: y, stroke: "currentColor", "stroke-width": 2 }));
       if (r.baseline) put(svg, draw("rect", { x: x(r.log_loss) - 5, y: y - 5, width: 10, height: 10, fill: css("--hole"), stroke: "currentColor" }));
       else put(svg, draw("circle", { cx: x(r.log_loss), cy: y, r: 6, fill: r.model === data.comparison.best ? css("--pick") : css("--accent"), stroke: "currentColor" }));
     });
-    for (let t = 0; t <= 4; t++) {
-      const v = low + (high - low) * t / 4;
+    const ticks = width > 500 ? 4 : 2;
+    for (let t = 0; t <= ticks; t++) {
+      const v = low + (high - low) * t / ticks;
       put(svg, draw("text", { x: x(v), y: height - 8, "text-anchor": "middle", class: "dim" }, v.toFixed(3)));
     }
     put(at("family-plot"), svg);
@@ -197,7 +198,10 @@
     else { ctx.moveTo(x - r, y); ctx.lineTo(x + r, y); }
     if (["circle", "square", "triangle", "diamond", "down"].includes(shape)) ctx.fill(); else ctx.stroke();
   }
-  const mapCanvas = at("map-canvas"), box = { from: null, to: null, cross: [320, 260], corner: false };
+  const mapCanvas = at("map-canvas");
+  mapCanvas.width = Math.max(300, Math.min(640, mapCanvas.parentNode.clientWidth || 640));
+  mapCanvas.height = Math.round(0.8 * mapCanvas.width);
+  const box = { from: null, to: null, cross: [mapCanvas.width / 2, mapCanvas.height / 2], corner: false };
   const jitter = (i, k) => { const v = Math.sin((i + 1) * (k ? 78.233 : 12.9898)) * 43758.5453; return v - Math.floor(v) - 0.5; };
   let spots = [];
   if (hasMap) {
@@ -226,7 +230,7 @@
       ctx.font = "12px system-ui, sans-serif";
       ctx.textAlign = "center";
       for (const region of data.regions) region.words.slice(0, 2).forEach((word, n) => {
-        const text = shorter(word, 24), x = Math.min(mapCanvas.width - 75, Math.max(75, region.at[0])), y = Math.min(mapCanvas.height - 20, Math.max(20, region.at[1])) + 14 * n;
+        const text = shorter(word, 24), half = ctx.measureText(text).width / 2 + 4, x = Math.min(mapCanvas.width - half, Math.max(half, region.at[0])), y = Math.min(mapCanvas.height - 20, Math.max(20, region.at[1])) + 14 * n;
         ctx.lineWidth = 3.5; ctx.strokeStyle = css("--paper"); ctx.strokeText(text, x, y);
         ctx.fillStyle = css("--ink"); ctx.fillText(text, x, y);
       });
