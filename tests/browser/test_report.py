@@ -165,6 +165,11 @@ def test_the_map_can_be_used_by_keys(page):
     assert "160 of 160 rows selected" in page.locator("#selection").inner_text()
     page.keyboard.press("Escape")
     assert "Nothing selected" in page.locator("#selection").inner_text()
+    page.keyboard.press("Enter")  # a corner, then something else
+    page.select_option("#group", index=1)
+    canvas.focus()
+    page.keyboard.press("Enter")
+    assert page.told == []
 
 
 def test_explanations_are_those_of_the_model(page, report):
@@ -178,8 +183,9 @@ def test_explanations_are_those_of_the_model(page, report):
     row, column = content["rows"]["number"][content["matrix"]["rows"][0]], content["matrix"]["columns"][0]
     told = model.explain(frame, cells=([row], [column]))
     text = page.locator("#cell").inner_text()
-    chance = round(float(told.probability[0]) * 255) / 255  # as it travels
-    assert f"probability {100 * chance:.{1 if chance < 0.1 else 0}f}%" in text
+    byte = round(float(told.probability[0]) * 255)  # as it travels
+    shown = f"{100 * byte / 255:.{1 if byte < 25.5 else 0}f}%"
+    assert f"probability {'below 0.2%' if byte == 0 else 'above 99.8%' if byte == 255 else shown}" in text
     assert content["matrix"]["causes"][int(np.argmax(told.share[0]))] in text
 
 
@@ -192,6 +198,20 @@ def test_it_fits_the_window(browser, report, width, scheme):
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     dark = opened.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (dark == "rgb(20, 24, 29)") == (scheme == "dark")
+    context.close()
+
+
+def test_dark_pages_are_printed_light(browser, report):
+    context = browser.new_context(color_scheme="dark")
+    opened = context.new_page()
+    opened.goto(report.as_uri())
+    opened.wait_for_selector("html[data-ready]", timeout=10_000)
+    picture = "document.getElementById('matrix-canvas').toDataURL()"
+    before = opened.evaluate(picture)
+    opened.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert opened.evaluate(picture) != before and opened.locator("details:not([open])").count() == 0
+    opened.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert opened.evaluate(picture) == before and opened.locator("details[open]").count() == 0
     context.close()
 
 

@@ -177,7 +177,7 @@ def test_held_out_scores_are_those_of_a_fit_by_hand(table):
     seen = table.copy()
     for i, j in hide:
         seen[i, j] = np.nan
-    model = latentbits.selection.IndependentColumns().fit(seen[rows])
+    model = latentbits.selection.IndependentColumns(pooled=True).fit(seen[rows])
     asked = [(i, j) for i, j in hide - chosen if i in set(rows.tolist()) and not np.isnan(table[i, j])]
     losses = [-np.log(model.probs_[j] if table[i, j] else 1 - model.probs_[j]) for i, j in asked]
     assert row["n_cells"] == len(asked) and row["log_loss"] == pytest.approx(np.mean(losses))
@@ -189,6 +189,73 @@ def test_independent_columns_hold_nothing():
     X = (rng.random((400, 12)) < rng.random(12)).astype(float)
     found = compare(X, ["mixture", "trait"], folds=2, n_components=[2])
     assert found.finding_ == "nothing" and found.verdict.startswith("Nothing to find")
+
+
+def test_rare_ones_are_not_structure():
+    """Sparse independent columns: pooling them is not finding anything."""
+    for seed, (n_rows, n_columns, share) in enumerate([(60, 300, 0.01), (300, 200, 0.004), (1500, 100, 0.002)]):
+        X = (np.random.default_rng(seed).random((n_rows, n_columns)) < share).astype(float)
+        found = compare(X, ["mixture", "gtm"], folds=1, n_components={"mixture": [2], "gtm": [(3, 3)]})
+        assert found.finding_ == "nothing", found.verdict
+
+
+def test_constant_columns_are_no_question(table):
+    both = np.column_stack([table, np.zeros(240), np.ones(240)])
+    found = compare(both, ["mixture"], **QUICK)
+    rows = np.arange(240)
+    hidden = HiddenRows(open_source(both, owner="test"), rows, 0.3, 0, 0, columns=np.arange(10))
+    assert max(hidden.hidden(b).columns.max() for b in range(hidden.n_blocks)) < 10
+    assert found.row("independent")["log_loss"] > 0.4  # not watered down by cells that are no question
+
+
+def test_a_hub_with_very_many_columns():
+    """Messages of thousands of columns to one neither vanish nor become NaN."""
+    rng = np.random.default_rng(0)
+    hub = rng.random(80) < 0.5
+    X = np.column_stack([hub, np.where(rng.random((80, 2500)) < 0.9, hub[:, None], ~hub[:, None])]).astype(float)
+    X[0, :5] = np.nan
+    tree = latentbits.selection.ChowLiuTree(pooled=True, most_columns=2501).fit(X)
+    assert np.isfinite(tree.score_samples(X)).all()
+    block = open_source(X, owner="test").block(0)
+    filled = tree.fill_at(block, np.zeros(5, int), np.arange(5))
+    assert np.isfinite(filled).all()
+    part = latentbits.selection.ChowLiuTree(most_columns=50).fit(X)
+    assert (part.parents_ >= 0).sum() == 49 and np.isfinite(part.score_samples(X)).all()
+    every = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    lone = latentbits.selection.ChowLiuTree(most_columns=1).fit(every)
+    assert np.exp(lone.score_samples(every)).sum() == pytest.approx(1)
+
+
+def test_named_sizes_are_all_tried():
+    models = contestants(["mixture", "noisy-or"], range(2, 13))
+    plan = planned(Table(20_000, 100, 600_000), models, 60, None, 0.1, 0.1)
+    assert plan.sizes["noisy-or"] == tuple(range(2, 13)) and plan.n_rows < 18_000
+
+
+def test_a_tie_is_no_difference(table):
+    model = latentbits.BernoulliMixture(3, n_init=1, random_state=0)
+    found = compare(table, [("a", model), ("b", model)], folds=1)
+    assert found.row("b")["above_best"] == 0 and "indistinguishable" in found.verdict and "worse" not in found.verdict
+
+
+def test_parts_of_another_model_are_not_used(table, tmp_path):
+    losses = []
+    for options in ({"max_iter": 1, "n_init": 1}, {"n_init": 4}):
+        model = latentbits.BernoulliMixture(4, random_state=0, **options)
+        found = compare(table, [("m", model)], folds=1, checkpoint=tmp_path)
+        assert found.row("m")["log_loss"] == compare(table, [("m", model)], folds=1).row("m")["log_loss"]
+        losses.append(found.row("m")["log_loss"])
+    assert losses[0] != losses[1]
+
+
+def test_no_family_is_left(table, monkeypatch):
+    def fit(self, X, y=None, sample_weight=None):
+        raise np.linalg.LinAlgError("singular")
+
+    monkeypatch.setattr(latentbits.LatentTrait, "fit", fit)
+    assert "log_loss" not in compare(table, ["mixture", "trait"], **QUICK).row("trait")
+    with pytest.raises(FitError, match="no family could be fitted"):
+        compare(table, ["trait"], **QUICK)
 
 
 def test_adapted_models_join(table):
@@ -289,8 +356,9 @@ def test_bad_requests(table):
         compare(table[:5], ["mixture"])
     with pytest.raises(InputError, match=r"cell \(row 0, column 0\)"):
         compare(table + 7, ["mixture"])
-    with pytest.raises(InputError, match="no known cell"):
-        compare(np.full((50, 4), np.nan), ["mixture"])
+    for constant in (0.0, 1.0, np.nan):
+        with pytest.raises(InputError, match="0 of the 4 columns vary"):
+            compare(np.full((50, 4), constant), ["mixture"])
 
 
 # What is said about it.
@@ -327,7 +395,7 @@ def told(losses, n=4000, noise=0.02, structures=None):
 
 def test_verdicts():
     clear = told({"independent": 0.6, "tree": 0.5, "mixture": 0.3, "aspect": 0.3001, "trait": 0.45})
-    assert clear.finding_ == "structure" and clear.best_ == "mixture"
+    assert clear.finding_ == "structure" and clear.best_ == "mixture" and clear.verdict.startswith("Every row belongs")
     assert "The aspect (K=3) is indistinguishable" in clear.verdict.replace("the aspect", "The aspect")
     assert "Clearly worse: the trait (K=3)" in clear.verdict and "50% below independent columns" in clear.verdict
     pairs = told({"independent": 0.6, "tree": 0.3, "mixture": 0.4})

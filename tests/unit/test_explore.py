@@ -103,8 +103,15 @@ def test_columns_of_other_kinds_are_told_of(tmp_path):
         "q1,q2,q3,age\n" + "\n".join(f"{1 + i % 2},{2 - i % 2},{1 + i % 3 // 2},{20 + i / 2}" for i in range(50)),
     )
     told = advice(two, examine(two), "explore")
-    assert "3 columns) hold '1' and '2'" in told and "--one 2 --zero 1" in told and "50 numbers from 20 to 44.5" in told
-    assert told.splitlines()[-2].endswith("--one 2 --zero 1 --label age")
+    assert "3 columns) hold '2' and '1'" in told and "--one 1 --zero 2" in told and "50 numbers from 20 to 44.5" in told
+    assert told.splitlines()[-1].endswith("--one 1 --zero 2 --label age")
+    refused = written(tmp_path, "e.csv", "q1,q2,q3\n" + "\n".join(["1,2,1", "2,9,2", "9,1,1", "1,1,2"] * 10))
+    told = advice(refused, examine(refused), "explore")
+    assert "--blank 9" in told and told.endswith("--blank 9 --one 1 --zero 2")
+    kept = written(tmp_path, "f.csv", "q1,q2\n" + "\n".join(["yes,no", "Don't know,yes", "no,no"] * 10))
+    assert advice(kept, examine(kept), "explore").endswith("""--blank 'Don'"'"'t know'""")
+    numbers = written(tmp_path, "g.csv", "a,b\n" + "\n".join(f"{i},{i * 1.5 + 2}" for i in range(60)) + "\ninf,3\n")
+    assert "none of its 2 columns" in advice(numbers, examine(numbers), "explore")
     foreign = written(tmp_path, "c.csv", "a,b,c\nja,nein,ja\nnein,ja,\n")
     assert "--one ja --zero nein" in advice(foreign, examine(foreign), "explore", ["--encoding", "latin-1"])
     fine = written(tmp_path, "d.csv", "a,b\n1,no\n,yes\n")
@@ -116,8 +123,12 @@ def test_words_for_one_and_zero(tmp_path):
     reader = latentbits.data.read_table(path, one=["1"], zero=["2"]).reader
     codes = open_source(reader, owner="test").block(0).codes()
     assert codes.tolist() == [[1, 0], [0, 1], [2, 0]]
+    reader = latentbits.data.read_table(path, one=["1"], blank=["2"]).reader
+    assert open_source(reader, owner="test").block(0).codes().tolist() == [[1, 2], [2, 1], [2, 2]]
+    with pytest.warns(latentbits.errors.TableWarning, match="'x' does not occur"):
+        latentbits.data.read_table(path, one=["1"], zero=["2", "x"])
     for options, message in (
-        ({"one": ["x"], "zero": ["x"]}, "as a one and as a zero"),
+        ({"one": ["x"], "zero": ["x"]}, "two of one, zero and blank"),
         ({"one": ["x"], "binarize": 1.0}, "exclude each other"),
     ):
         with pytest.raises(InputError, match=message):
@@ -186,7 +197,8 @@ def test_the_most_surprising_cells_are_found(found, table):
     """The first of the list are the most surprising of all cells, each explained from the others of its row."""
     every = found.winner.model.explain(table.data)
     surprise = np.where(every.value == 1, every.surprise, -1)
-    top = np.argsort(-surprise)[:10]
+    top = np.argsort(-surprise)[:5]
+    assert all(np.exp(-c["surprise"]) < 0.1 for c in found.look)
     listed = {(c["row"], c["column"]) for c in found.look if c["kind"] == "surprising one"}
     assert all((int(every.row[i]), int(every.column[i])) in listed for i in top)
 
@@ -297,12 +309,8 @@ def test_killed_and_resumed(capsys, tmp_path, sign):
     command = ["explore", str(path), "--models", "mixture,dp,trait", "--sizes", "2,3", "--folds", "2"]
     run(capsys, *command, "-o", tmp_path / "straight")
 
-    def start(*more):
-        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-        killed = str(tmp_path / "killed")
-        return subprocess.Popen([sys.executable, "-m", "latentbits", *command, "-o", killed, *more], **pipes)
-
-    killed = start()
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    killed = subprocess.Popen([sys.executable, "-m", "latentbits", *command, "-o", str(tmp_path / "killed")], **pipes)
     parts = tmp_path / "killed" / ".parts"
     while killed.poll() is None and (not parts.is_dir() or len(list(parts.iterdir())) < 3):
         time.sleep(0.01)  # until some of the work is done
@@ -311,9 +319,7 @@ def test_killed_and_resumed(capsys, tmp_path, sign):
     assert killed.returncode in (1, -sign) and not (tmp_path / "killed" / "report.html").exists()
     if sign == signal.SIGINT:
         assert "--resume" in err and "Traceback" not in err
-    again = start("--resume")
-    _, err = again.communicate(timeout=120)
-    assert again.returncode == 0, err
+    run(capsys, "explore", "--resume", "--out", tmp_path / "killed")  # the folder knows the rest
     first, second = content_of(tmp_path / "straight"), content_of(tmp_path / "killed")
     assert first == second
 
@@ -329,6 +335,9 @@ def test_repeated_from_its_settings(capsys, tmp_path, monkeypatch):
     assert settings["explore"]["seed"] == 5 and settings["table"]["label_columns"] == ["party"]
     run(capsys, "explore", "--config", "out/votes/run.toml", "--out", "again")
     assert content_of(tmp_path / "again") == first
+    run(capsys, "explore", "--config", "out/votes/run.toml", "--out", "other", "--seed", 6, "--models", "mixture")
+    other = content_of(tmp_path / "other")
+    assert other["settings"]["seed"] == 6 and other["settings"]["models"] == ["mixture"]
 
 
 # Trouble.
@@ -344,6 +353,12 @@ def test_folders_that_cannot_be_written(table, tmp_path, monkeypatch):
     written(tmp_path / "theirs", "report.html", "mine")
     with pytest.raises(InputError, match="not written over"):
         quietly(table.data, tmp_path / "theirs", **options)
+    written(tmp_path / "theirs", "run.toml", "[tool]\n")  # of somebody else
+    with pytest.raises(InputError, match="not written over"):
+        quietly(table.data, tmp_path / "theirs", **options)
+    mine = written(tmp_path, "rows.csv", "a,b\n1,0\n")
+    with pytest.raises(InputError, match="is the table itself"):
+        quietly(table.data, tmp_path, about={"path": str(mine)}, **options)
     assert (tmp_path / "theirs" / "report.html").read_text() == "mine"
     opened = os.fdopen
 
@@ -398,6 +413,67 @@ def test_bad_calls(table, tmp_path):
         with pytest.raises(InputError, match=message):
             explore(table.data, tmp_path / "x", **options)
     assert not (tmp_path / "x").exists()
+
+
+def test_names_that_clash(tmp_path):
+    made = make_mixture(60, 3, 2, spread=3.0, random_state=0).data
+    made[0, 0] = np.nan
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(made, columns=["row", "component", "c"])
+    labels = {"row": [f"l{i}" for i in range(60)], "component": ["x"] * 59 + [pd.NA]}
+    quietly(
+        frame, tmp_path, ids=[f"i{i}" for i in range(60)], labels=labels, models=["mixture"], n_components=2, folds=1
+    )
+    rows, filled = rows_of(tmp_path / "rows.csv"), rows_of(tmp_path / "filled.csv")
+    assert list(rows[0])[:4] == ["id", "row", "component", "component_"] and rows[3]["row"] == "l3"
+    assert (
+        list(filled[0]) == ["id", "row", "component", "row_", "component_", "c"] and float(filled[1]["c"]) == made[1, 2]
+    )
+
+
+def test_what_an_earlier_run_left_is_removed(table, tmp_path):
+    options = {"models": ["mixture", "aspect"], "n_components": [2], "folds": 1}
+    quietly(table.data, tmp_path, **options)
+    assert (tmp_path / "blanks.csv").exists()
+    quietly(np.nan_to_num(table.data), tmp_path, tables="parquet", **options)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert not {"blanks.csv", "filled.csv", "rows.csv"} & left and "rows.parquet" in left
+
+
+def test_thresholds_stay_with_the_model(tmp_path):
+    X = make_mixture(60, 4, 2, spread=3.0, random_state=0).data + 1
+    found = quietly(X, tmp_path, binarize=1.5, models=["mixture"], n_components=[2], folds=1)
+    assert latentbits.load(tmp_path / "model.latentbits").transform(X).shape == (60, 2)
+    assert found.facts.n_ones == int((X > 1.5).sum())
+
+
+def test_doubts_survive_a_break(table, tmp_path, monkeypatch):
+    """What was doubted in a fit is told of after a break, too."""
+    options = {"models": ["noisy-or"], "n_components": [3], "folds": 1}
+    straight = quietly(table.data, tmp_path / "a", **options)
+    from latentbits.exploring import job
+
+    charted = job._Job.charted
+    monkeypatch.setattr(job._Job, "charted", lambda *a: (_ for _ in ()).throw(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        quietly(table.data, tmp_path / "b", **options)
+    monkeypatch.setattr(job._Job, "charted", charted)
+    assert quietly(table.data, tmp_path / "b", resume=True, **options).notes == straight.notes != []
+
+
+def test_numbers_beside_the_table_become_ranges(table, tmp_path):
+    labels = {"age": [str(20 + i % 50) for i in range(150)]}
+    quietly(table.data, tmp_path, labels=labels, models=["mixture"], n_components=[2], folds=1)
+    values = content_of(tmp_path)["cross"]["age"]["values"]
+    assert len(values) == 4 and all(" to " in value for value in values)
+
+
+def test_other_models_are_refused(table, tmp_path):
+    from sklearn.decomposition import NMF
+
+    with pytest.raises(InputError, match="only families"):
+        explore(table.data, tmp_path / "x", models=[latentbits.comparison.Adapted(NMF(2))])
+    quietly(table.data, tmp_path / "y", models=["gtm"], n_components={"gtm": [(6,)]}, folds=1)  # a map of one dimension
 
 
 def test_parquet_tables(table, tmp_path):
@@ -475,7 +551,7 @@ def test_a_foreign_table_from_the_shell(capsys, tmp_path, monkeypatch):
     assert "report: out/umfrage/report.html" in out
     rows = rows_of("out/umfrage/filled.csv")
     assert (
-        rows[0]["row"] == "Ö00"
+        rows[0]["Kürzel"] == "Ö00"
         and rows[0]["Bezirk"] == "Nord"
         and all(rows[5][name] != "" for name in ("Auto", "Bahn"))
     )

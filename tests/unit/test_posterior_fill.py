@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -9,17 +11,19 @@ from latentbits import AspectBernoulli, LogisticPCA
 from latentbits.data.rng import row_uniforms
 from latentbits.data.source import open_source
 from latentbits.datasets import make_aspect
-from latentbits.engine.latent import LatentSample, posterior_draw, posterior_mean
-from latentbits.errors import InputError
+from latentbits.engine.latent import LatentSample, keys_of, posterior_draw, posterior_mean
+from latentbits.errors import InputError, LatentBitsWarning
 
 
-def written_out(model, X, cells_of):
-    """P(cell = 1 | known cells) (n, D), one remembered row after the other."""
+def written_out(model, X, cells_of, trained=None):
+    """P(cell = 1 | known cells) (n, D), one remembered row after the other, the row itself left out."""
     sample = model._params.latent
+    own = keys_of(open_source(X if trained is None else trained, owner="test").block(0))
     out = np.zeros(X.shape)
     for i, row in enumerate(X):
         total = 0.0
-        for weight, values in zip(sample.weights, sample.values):
+        for key, weight, values in zip(sample.keys, sample.weights, sample.values):
+            weight = weight - 1 if key == own[i] else weight
             on = cells_of(values)
             known = ~np.isnan(row)
             chance = weight * np.prod(np.where(row[known] == 1, on[known], 1 - on[known]))
@@ -61,7 +65,19 @@ def test_explanations_leave_the_cell_out(table):
         for place, (i, j) in enumerate([(3, 1), (4, 2)]):
             held = table[i : i + 1].copy()
             held[0, j] = np.nan
-            assert told.probability[place] == pytest.approx(written_out(model, held, cells_of)[0, j], abs=1e-9)
+            assert told.probability[place] == pytest.approx(
+                written_out(model, held, cells_of, table[i : i + 1])[0, j], abs=1e-9
+            )
+
+
+def test_explanations_do_not_know_their_cell():
+    """On coin flips nothing predicts a cell; what was fitted to it would seem to."""
+    X = (np.random.default_rng(0).random((200, 12)) < 0.5).astype(float)
+    model = LogisticPCA(4, n_init=1, ridge=0.3, fill_in="posterior", max_iter=60, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        told = model.fit(X).explain(X)
+    assert told.surprise.mean() > 0.69
 
 
 def test_draws_are_joint():

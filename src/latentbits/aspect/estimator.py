@@ -69,8 +69,8 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
         Cell probabilities in ``score`` stay this far from 0 and 1; None is 1e-3 for maximum likelihood, else 0.
     fill_in : {"best", "posterior"}
         How cells are predicted: at the memberships that fit the row best, or by the mean over them, distributed as in the
-        training rows, given the known cells of the row.  The second predicts better where rows have few known cells, the
-        first is quicker.
+        other training rows, given the known cells of the row.  The second predicts better where rows have few known cells,
+        the first is quicker.
     accelerate : bool
         Use SQUAREM jumps, kept only when the objective agrees.
     random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks

@@ -40,6 +40,7 @@ from ..engine.latent import (
     blank_rows,
     draw_rows,
     empirical_bayes,
+    keys_of,
     latent_sample,
     padded,
     posterior_draw,
@@ -459,11 +460,15 @@ class AspectModel(Model):
         """Logs of cells as a function of memberships."""
         return lambda shares: self._logs(shares @ ready.probs)
 
-    def _weighing(self, block: Block, ready: Ready, starts: Float | None = None) -> Float:
-        """Memberships (n, K) that cells are filled with: the best ones, or their mean given the known cells."""
+    def _weighing(self, block: Block, ready: Ready, starts: Float | None = None, own: Any = None) -> Float:
+        """Memberships (n, K) that cells are filled with: the best ones, or their mean given the known cells.
+
+        The mean is over other training rows: those with the keys ``own``, by default of the rows themselves, do not count.
+        """
         if self.posterior:
             assert ready.params.latent is not None
-            return posterior_mean(block, ready.params.latent, self._row_logs(ready))
+            own = keys_of(block) if own is None else own
+            return posterior_mean(block, ready.params.latent, self._row_logs(ready), own=own)
         return self.folded(block, self._answering(ready), starts)[0]
 
     def _logs(self, cells: Float) -> tuple[Float, Float]:
@@ -487,7 +492,7 @@ class AspectModel(Model):
         if not self.posterior:
             return by_cell < self.fill_at(block, ready, rows, columns)
         assert ready.params.latent is not None
-        shares = posterior_draw(block, ready.params.latent, self._row_logs(ready), by_row)
+        shares = posterior_draw(block, ready.params.latent, self._row_logs(ready), by_row, keys_of(block))
         return by_cell < np.einsum("mk,mk->m", shares[rows], ready.probs.T[columns])
 
     def causes(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Causes:
@@ -512,12 +517,12 @@ class AspectModel(Model):
     def _without(self, block: Block, ready: Ready, shares: Float, rows: Any, columns: Any, codes: Any) -> Float:
         """P(cell = 1 | the other cells of its row): the row is folded in without the cell, from where it was."""
         on = ready.probs.T[columns]
-        own = shares[rows].copy()
+        own, keys = shares[rows].copy(), keys_of(block)
         known = np.flatnonzero((codes != UNKNOWN) & self.active[columns])
         for low in range(0, len(known), 4096):
             which = known[low : low + 4096]
             held = block.take(rows[which]).hide(np.arange(len(which)), columns[which])
-            own[which] = self._weighing(held, ready, floored(shares[rows[which]]))
+            own[which] = self._weighing(held, ready, floored(shares[rows[which]]), keys[rows[which]])
         return np.clip(np.einsum("mk,mk->m", own, on), ANSWER_EDGE, 1 - ANSWER_EDGE)
 
     def loss_chances(self, own: Float, on: Float, causes: Any = None) -> LossChances:

@@ -10,14 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import CellError, InputError
+from ..errors import InputError
 from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
 from .output import check_target, write_rows
 from .progress import progress_shown
 
-Models = Annotated[
-    str, typer.Option("--models", help="Families to compare, separated by commas; default: all.", show_default=False)
-]
+Models = Annotated[str | None, typer.Option("--models", help="Families to compare, separated by commas; default: all.")]
 Budget = Annotated[
     str | None,
     typer.Option("--budget", help="About how long it may take: 30, 90s, 5m. By default 45 s to 5 min, by size."),
@@ -52,29 +50,21 @@ def sizes_of(text: str | None) -> list[int] | None:
     return out
 
 
-def models_of(text: str) -> Any:
+def models_of(text: str | None) -> Any:
     """Names of families, or "all"."""
-    return "all" if text.strip() == "all" else [name.strip() for name in text.split(",") if name.strip()]
+    return (
+        "all" if text is None or text.strip() == "all" else [name.strip() for name in text.split(",") if name.strip()]
+    )
 
 
-def _opened(table: TableFile, command: str) -> Any:
-    """The table, with every cell checked; a text table of another kind is told of column by column."""
+def _opened(table: TableFile) -> Any:
+    """The table, with every cell checked."""
     from ..data import open_source
-    from ..data.triage import advice, examine
 
     opened = table.open()
-    try:
-        source = open_source(opened.reader, owner=table.path)
-        for b in range(source.n_blocks if opened.reader.lazy else 0):
-            source.block(b)  # complains of the first bad cell, before the work is done
-    except CellError as error:
-        if not table.is_text:
-            raise
-        how = {name: table.how[name] for name in ("delimiter", "header", "encoding")}
-        aside = [table.how["id_column"], *table.how["label_columns"]]
-        columns = examine(table.path, aside=[name for name in aside if name is not None], **how)
-        told = advice(table.path, columns, command, table.given())
-        raise InputError(told or str(error)) from None
+    source = open_source(opened.reader, owner=table.path)
+    for b in range(source.n_blocks if opened.reader.lazy else 0):
+        source.block(b)  # complains of the first bad cell, before the work is done
     return opened
 
 
@@ -82,14 +72,18 @@ def _opened(table: TableFile, command: str) -> Any:
 def explore(
     table: TableFile | None = None,
     out: Annotated[str | None, typer.Option("--out", "-o", help="Folder for the results; default: out/NAME.")] = None,
-    models: Models = "all",
+    models: Models = None,
     sizes: Sizes = None,
     budget: Budget = None,
     folds: Folds = None,
-    tables: Annotated[str, typer.Option("--tables", help="Format of the tables: csv or parquet.")] = "csv",
+    tables: Annotated[
+        str | None, typer.Option("--tables", help="Format of the tables: csv (default) or parquet.")
+    ] = None,
     config: Annotated[str | None, typer.Option("--config", help="Repeat the run of this run.toml.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run.")] = False,
-    seed: Seed = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with an interrupted run; `--resume --out FOLDER` is enough.")
+    ] = False,
+    seed: Annotated[int | None, typer.Option("--seed", help="Random seed; default 0.")] = None,
     jobs: Jobs = 1,
 ) -> None:
     """Find what is hidden in TABLE: compare families, choose, refit, write tables and report.html.
@@ -98,14 +92,17 @@ def explore(
     """
     from ..exploring import explore as run
 
-    options: dict[str, Any] = {
-        "models": models_of(models),
+    given = {
+        "models": None if models is None else models_of(models),
         "n_components": sizes_of(sizes),
         "budget": seconds_of(budget),
         "folds": folds,
         "tables": tables,
         "random_state": seed,
     }
+    options: dict[str, Any] = {"models": "all", "tables": "csv", "random_state": 0}
+    if config is None and table is None and resume and out is not None:
+        config = str(Path(out) / "run.toml")
     if config is not None:
         if table is not None:
             raise InputError("--config names the table itself; leave TABLE out.")
@@ -117,7 +114,8 @@ def explore(
         table = table.known_set()
         name = table.name
         folder = Path(out) if out is not None else Path("out") / name
-    opened = _opened(table, "explore")
+    options.update({key: value for key, value in given.items() if value is not None})
+    opened = _opened(table)
     print(f"{name}: {opened.shape[0]:,} rows x {opened.shape[1]:,} columns", file=sys.stderr)
     try:
         with progress_shown("explore") as tell:
@@ -125,9 +123,12 @@ def explore(
                 opened, folder, name=name, n_jobs=jobs, resume=resume, progress=tell, about=table.settings(), **options
             )
     except KeyboardInterrupt as error:
-        error.add_note(f"Finished parts are in {folder}; the same command with --resume goes on from there.")
+        if (folder / ".parts").is_dir():
+            error.add_note(
+                f"Finished parts are kept; `latentbits explore --resume --out {shlex.quote(str(folder))}` goes on."
+            )
         raise
-    _show(found)
+    _show(found, table)
 
 
 def _of_config(config: str) -> tuple[TableFile, dict[str, Any], str]:
@@ -151,7 +152,7 @@ def _of_config(config: str) -> tuple[TableFile, dict[str, Any], str]:
     return TableFile.of_settings(about), options, str(asked.get("name", "table"))
 
 
-def _show(found: Any) -> None:
+def _show(found: Any, table: TableFile) -> None:
     """The short answer."""
     from rich.console import Console
     from rich.text import Text
@@ -165,22 +166,35 @@ def _show(found: Any) -> None:
     for reading in (found.winner, found.several):
         if reading is None:
             continue
-        console.print(Text(reading.title))
+        console.print(Text(f"{reading.title}: {_why(found, reading)}"))
         for name, text in reading.lines(5, most=12):
             console.print(Text(f"  {name}: {text}"))
         console.print()
     for note in dict.fromkeys(found.notes):
         print(f"warning: {note}", file=sys.stderr)
     if len(found.blanks["row"]):
-        command = f"latentbits impute {shlex.quote(str(found.folder / 'model.latentbits'))} TABLE"
-        print(f"{len(found.blanks['row']):,} blanks are filled in {found.folder}/blanks.{found.tables} (or: {command})")
+        command = ["latentbits", "impute", str(found.folder / "model.latentbits"), table.path, *table.given()]
+        print(
+            f"{len(found.blanks['row']):,} blanks are filled in {found.folder}/blanks.{found.tables}; for other rows:"
+        )
+        print(f"  {shlex.join(command)}")
     print(f"report: {found.report}")
+
+
+def _why(found: Any, reading: Any) -> str:
+    """Why a model is shown."""
+    if reading is found.several:
+        return "the best family with several causes per row"
+    if found.comparison.finding_ == "nothing":
+        return "the best family, though it finds nothing"
+    best = found.comparison.best_ == reading.contestant.name
+    return "the best family" if best else "the easiest to read of those within one standard error of the best"
 
 
 @reads_table
 def compare(
     table: TableFile,
-    models: Models = "all",
+    models: Models = None,
     sizes: Sizes = None,
     budget: Budget = None,
     folds: Folds = None,
@@ -193,7 +207,7 @@ def compare(
 
     check_target(out)
     table = table.known_set()
-    opened = _opened(table, "compare")
+    opened = _opened(table)
     with progress_shown("compare") as tell:
         found = run(
             opened.reader,
@@ -205,12 +219,45 @@ def compare(
             n_jobs=jobs,
             progress=tell,
         )
+    if out is None and sys.stdout.isatty():
+        _show_table(found)
+        return
     columns = ["model", "size", "log_loss", "above_best", "se", "auc", "brier", "calibration_error"]
     columns += ["row_log_likelihood", "row_kind", "row_below_best", "row_se", "note"]
     write_rows(
         [{**row, "size": None if row["size"] is None else str(row["size"])} for row in found.table], columns, out
     )
     print(found.verdict, file=sys.stderr)
+
+
+def _show_table(found: Any) -> None:
+    """The comparison for people."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    for name, where in (("family", "left"), ("size", "right"), ("log-loss", "right"), ("above best", "right")):
+        table.add_column(name, justify=where)  # type: ignore[arg-type]
+    for name in ("AUC", "calibration error", "held-out rows"):
+        table.add_column(name, justify="right")
+    for row in found.table:
+        if "log_loss" not in row:
+            table.add_row(Text(row["title"]), "", Text(row["note"]))
+            continue
+        rows = row["row_log_likelihood"]
+        table.add_row(
+            Text(row["title"]),
+            row["size_text"],
+            f"{row['log_loss']:.4f}",
+            f"{row['above_best']:.4f} ± {row['se']:.4f}",
+            f"{row['auc']:.3f}",
+            f"{row['calibration_error']:.3f}",
+            "" if rows is None else f"{rows:.3f} ({row['row_kind']})",
+        )
+    console = Console()
+    console.print(table)
+    console.print(Text(found.verdict))
 
 
 @reads_table

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ..errors import InputError
+
 TablePath = Annotated[
     str,
     typer.Argument(
@@ -38,6 +40,9 @@ One = Annotated[list[str] | None, typer.Option("--one", help="Word that stands f
 Zero = Annotated[
     list[str] | None, typer.Option("--zero", help="Word that stands for 0 in csv and tsv. May be repeated.")
 ]
+Blank = Annotated[
+    list[str] | None, typer.Option("--blank", help="Word that stands for no answer in csv and tsv. May be repeated.")
+]
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Output file (.csv, .csv.gz, .parquet); default: stdout.")]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 Jobs = Annotated[int, typer.Option("--jobs", help="Threads; the result does not depend on it.")]
@@ -54,6 +59,7 @@ _HOW_WRITTEN = {
     "binarize": (Binarize, None),
     "one": (One, None),
     "zero": (Zero, None),
+    "blank": (Blank, None),
 }
 
 
@@ -66,10 +72,12 @@ class TableFile:
     def __init__(self, path: str, binarize: float | None, label: list[str] | None, encoding: str, **how: Any) -> None:
         self.path, self.binarize = path, binarize
         self.called: str | None = None
+        self.command = "explore"
         self.how = {
             **how,
             "one": how.get("one") or (),
             "zero": how.get("zero") or (),
+            "blank": how.get("blank") or (),
             "label_columns": label or (),
             "encoding": "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding,
         }
@@ -94,7 +102,7 @@ class TableFile:
             out += [] if self.how[name] is None else [option, self.how[name]]
         if self.how["header"] is not None:
             out.append("--header" if self.how["header"] else "--no-header")
-        for option, name in (("--label", "label_columns"), ("--one", "one"), ("--zero", "zero")):
+        for option, name in (("--label", "label_columns"), ("--one", "one"), ("--zero", "zero"), ("--blank", "blank")):
             for word in self.how[name]:
                 out += [option, word]
         return out
@@ -111,7 +119,7 @@ class TableFile:
         plain = {name: found.get(name) for name in _PLAIN}
         table = TableFile(found["path"], found.get("binarize"), found.get("label_columns"), "utf-8", **plain)
         table.how.update(encoding=found.get("encoding", "utf-8-sig"))
-        table.how.update({name: tuple(found.get(name, ())) for name in ("one", "zero")})
+        table.how.update({name: tuple(found.get(name, ())) for name in ("one", "zero", "blank")})
         return table
 
     def known_set(self) -> TableFile:
@@ -132,7 +140,7 @@ class TableFile:
     def _at(self, path: str) -> TableFile:
         """The same table, found elsewhere; it keeps its name."""
         found = TableFile(path, self.binarize, None, "utf-8")
-        found.how, found.called = dict(self.how), self.name
+        found.how, found.called, found.command = dict(self.how), self.name, self.command
         return found
 
     def like(self, path: str, label: str) -> TableFile:
@@ -152,10 +160,43 @@ class TableFile:
         from ..data.values import REALS
 
         if estimator is None:
-            return read_table(self.path, binarize=REALS if values else self.binarize, **self.how)
+            return self._checked(read_table(self.path, binarize=REALS if values else self.binarize, **self.how))
         binarize = estimator.binarize if self.binarize is None else self.binarize
         columns = getattr(estimator, "feature_names_in_", None)
-        return read_table(self.path, binarize=binarize, columns=columns, **self.how)
+        opened = self._checked(read_table(self.path, binarize=binarize, columns=columns, **self.how))
+        if columns is not None and opened.columns is not None:
+            self._check_columns([str(name) for name in columns], opened.columns)
+        return opened
+
+    def _checked(self, opened: Any) -> Any:
+        """The table, if its cells are cells; a text table of another kind is told of column by column."""
+        from ..data.triage import advice, examine
+
+        found = getattr(opened.reader, "found", None)
+        if found is None or not found.count or found.reals or not self.is_text:
+            return opened
+        how = {name: self.how[name] for name in ("delimiter", "header", "encoding")}
+        aside = [self.how["id_column"], *self.how["label_columns"]]
+        own = (*self.how["one"], *self.how["zero"], *self.how["blank"])
+        columns = examine(self.path, aside=[name for name in aside if name is not None], own=own, **how)
+        told = advice(self.path, columns, self.command, self.given())
+        if told is not None:
+            raise InputError(told)
+        return opened
+
+    def _check_columns(self, wanted: list[str], there: list[str]) -> None:
+        """Say which columns are missing or too many, before the shapes do not match."""
+        missing = [name for name in wanted if name not in there]
+        further = [name for name in there if name not in wanted]
+        if missing or further:
+            parts = [f"has no column {', '.join(map(repr, missing[:3]))}" if missing else ""]
+            parts += [
+                f"has columns that the model does not know: {', '.join(map(repr, further[:3]))}" if further else ""
+            ]
+            raise InputError(
+                f"{self.path} {' and '.join(part for part in parts if part)} ({len(missing)} missing, {len(further)} too "
+                "many). Set columns that are not cells aside with --id and --label, as when the model was fitted."
+            )
 
 
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
@@ -165,7 +206,10 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(table: str | None = None, **given: Any) -> None:
         how = {name: given.pop(name) for name in _HOW_WRITTEN}
-        command(table=None if table is None else TableFile(table, **how), **given)
+        opened = None if table is None else TableFile(table, **how)
+        if opened is not None:
+            opened.command = command.__name__.replace("_", "-")
+        command(table=opened, **given)
 
     own = [
         p.replace(annotation=TablePath if p.default is p.empty else MaybeTablePath) if p.name == "table" else p

@@ -47,6 +47,9 @@ class Adapted:
     ) -> None:
         self.estimator, self.rebuild, self.rounds, self.size = estimator, rebuild, rounds, size
 
+    def __repr__(self) -> str:
+        return f"Adapted({self.estimator!r}, rounds={self.rounds})"
+
     @property
     def size_name(self) -> str | None:
         """Parameter that stands for the size, if there is one."""

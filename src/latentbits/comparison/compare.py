@@ -17,7 +17,9 @@ from ..base import quiet
 from ..data.holdout import HiddenRows, RowsSource
 from ..data.rng import stream
 from ..data.source import Source, open_source
-from ..errors import InputError, LatentBitsError, LatentBitsWarning
+from ..data.summary import totals
+from ..engine.stats import add
+from ..errors import FitError, InputError, LatentBitsError, LatentBitsWarning
 from .contestants import Contestant, Table, contestants, size_text
 from .plan import Plan, default_budget, n_left, planned
 from .result import Comparison, Fitted
@@ -67,7 +69,7 @@ def compare(
     n_components : iterable of int or dict, optional
         Sizes to choose from, for all families or by name.
     budget : float, optional
-        About how many seconds it may take on an ordinary core; by default 25 seconds for small tables to five minutes for
+        About how many seconds it may take on an ordinary core; by default 45 seconds for small tables to five minutes for
         large ones.  What is done depends on this number and on the table, not on the clock.
     random_state : int
         Which cells and rows, and the seeds of the fits.
@@ -103,17 +105,28 @@ def compare(
         raise InputError(f"compare: random_state must be a whole number, 0 or more; got {random_state!r}.")
     entrants = contestants(models, n_components)
     source = open_source(X, owner="compare", binarize=binarize)
-    _check_comparable(source)
+    sums = _sums(source)
+    varying = (sums.ones > 0) & (sums.ones < sums.observed)
+    _check_comparable(source, int(varying.sum()))
     n_rows, n_columns = source.shape
-    table = Table(n_rows, n_columns, _n_marked(source))
+    table = Table(n_rows, n_columns, sums.n_ones + sums.n_unknown)
     budget = default_budget(n_rows * n_columns) if budget is None else float(budget)
     plan = planned(table, entrants, budget, folds, rows, cells)
     entrants = [one.thorough() for one in entrants] if plan.thorough else entrants
     cells = min(cells, MOST_CELLS / (plan.n_rows * n_columns))
-    options = {"models": [one.name for one in entrants], "plan": repr(plan), "cells": cells, "seed": int(random_state)}
+    models_in_full = [(one.name, repr(one.make(one.sizes[0])), str(one.light), str(one.full)) for one in entrants]
+    options = {"models": models_in_full, "plan": repr(plan), "cells": cells, "seed": int(random_state)}
     run = hashlib.sha256(json.dumps([__version__, options, digest_of_table(source)], sort_keys=True).encode())
     job = _Job(
-        source, table, plan, cells, int(random_state), n_jobs, Store(checkpoint, run.hexdigest()), progress or _silent
+        source,
+        table,
+        plan,
+        np.flatnonzero(varying),
+        cells,
+        int(random_state),
+        n_jobs,
+        Store(checkpoint, run.hexdigest()),
+        progress or _silent,
     )
     with quiet(LatentBitsWarning):
         return job.run(entrants)
@@ -123,7 +136,15 @@ def _silent(done: float, total: float, note: str) -> None:
     """No progress is shown."""
 
 
-def _check_comparable(source: Source) -> None:
+def _sums(source: Source) -> Any:
+    """Column sums of the whole table."""
+    sums: Any = None
+    for b in range(source.n_blocks):
+        sums = add(sums, totals(source.block(b)))
+    return sums
+
+
+def _check_comparable(source: Source, n_varying: int) -> None:
     """Too small a table cannot be compared on."""
     n_rows, n_columns = source.shape
     if n_rows < 20 or n_columns < 2 or n_rows * n_columns < 100:
@@ -131,15 +152,11 @@ def _check_comparable(source: Source) -> None:
             f"compare: the table has {n_rows} rows and {n_columns} columns; hiding cells needs at least 20 rows, 2 columns "
             "and 100 cells. Fit a small model to it instead."
         )
-
-
-def _n_marked(source: Source) -> int:
-    """Ones and unknown cells."""
-    total = 0
-    for b in range(source.n_blocks):
-        block = source.block(b)
-        total += block.n_marked + (0 if block.unknown is None else block.unknown.n_marked)
-    return total
+    if n_varying < 2:
+        raise InputError(
+            f"compare: {n_varying} of the {n_columns} columns vary (the others have one value, or none, throughout); there "
+            "is nothing to compare. Is the coding right (--one, --zero, --binarize)?"
+        )
 
 
 class _Fold(NamedTuple):
@@ -165,6 +182,7 @@ class _Job:
     source: Source
     table: Table
     plan: Plan
+    varying: Any  # columns whose cells are hidden; others are no question
     cells: float
     seed: int
     n_jobs: int | None
@@ -182,7 +200,9 @@ class _Job:
         for fold in range(self.plan.n_folds):
             drawn = self.drawn(fold)
             rows = np.sort(drawn.order[: self.plan.n_rows])
-            hidden = HiddenRows(self.source, rows, self.cells, self.seed, fold, left_out=(CHOICE,))
+            hidden = HiddenRows(
+                self.source, rows, self.cells, self.seed, fold, left_out=(CHOICE,), columns=self.varying
+            )
             held = RowsSource(self.source, drawn.held) if len(drawn.held) else None
             questions.append(_questions(hidden))
             for one in entrants:
@@ -191,9 +211,10 @@ class _Job:
         return self.result(entrants, questions, answers)
 
     def drawn(self, fold: int) -> _Fold:
-        """Rows held out, and the order in which the others are taken."""
-        order = stream(self.seed, "rows", fold).permutation(self.table.n_rows)
-        return _Fold(order[self.plan.n_held :], np.sort(order[: self.plan.n_held]))
+        """Rows held out, of which no draw sees anything, and the order in which the others are taken."""
+        first = stream(self.seed, "rows", 0).permutation(self.table.n_rows)
+        held, others = np.sort(first[: self.plan.n_held]), first[self.plan.n_held :]
+        return _Fold(others if fold == 0 else stream(self.seed, "rows", fold).permutation(others), held)
 
     # 1. sizes
 
@@ -205,7 +226,7 @@ class _Job:
             if all(len(sizes) == 1 for sizes in left.values()):
                 break
             rows = np.sort(drawn.order[:n_rows])
-            hidden = HiddenRows(self.source, rows, self.cells, self.seed, CHOICE, hidden=(0,))
+            hidden = HiddenRows(self.source, rows, self.cells, self.seed, CHOICE, hidden=(0,), columns=self.varying)
             for one in entrants:
                 sizes = left[one.name]
                 if len(sizes) == 1:
@@ -271,7 +292,10 @@ class _Job:
         begin, arrays, kind, note, fitted = time.perf_counter(), {}, "", "", None
         try:
             fitted = one.estimator(size, one.full, self.seed, self.n_jobs).fit(hidden)
-            arrays["probabilities"] = _filled(fitted, hidden)
+            filled = _filled(fitted, hidden)
+            if not np.isfinite(filled).all():
+                raise FitError("it gave probabilities that are no numbers.")
+            arrays["probabilities"] = filled
             scores, kind = _row_scores(fitted, held)
             if scores is not None:
                 arrays["row_scores"] = scores
@@ -306,7 +330,8 @@ class _Job:
         for name, parts in answers.items():
             if any(part.probabilities is None for part in parts):
                 continue
-            scores = None if parts[0].row_scores is None else np.concatenate([part.row_scores for part in parts])
+            every = [part.row_scores for part in parts]
+            scores = None if any(score is None for score in every) else np.concatenate(every)
             said[name] = Answers(np.concatenate([part.probabilities for part in parts]), scores, parts[0].row_kind)
         held = np.concatenate([self.drawn(fold).held for fold in range(self.plan.n_folds)])
         about = {name: [part.about for part in parts] for name, parts in answers.items()}
@@ -315,7 +340,8 @@ class _Job:
 
 def _failures(one: Contestant) -> tuple[type[Exception], ...]:
     """Errors that leave one model out, and are told of: ours in our families, any in models that were brought along."""
-    return (Exception,) if one.structure == "other" else (LatentBitsError, ArithmeticError)
+    ours = (LatentBitsError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
+    return (Exception,) if one.structure == "other" else ours
 
 
 def _questions(hidden: HiddenRows) -> Questions:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator, clone
 
+from ..base import LatentBitsEstimator
 from ..errors import InputError
 from ..selection import ChowLiuTree, IndependentColumns
 from .adapter import Adapted
@@ -80,6 +81,10 @@ class Contestant:
         What ``light`` and ``full`` become if there is time.
     sized : bool
         Whether its size is a number of components.
+    limit : bool
+        Whether its size is only the most components that it may use.
+    named : bool
+        Whether the user named the sizes, all of which are tried then.
     """
 
     name: str
@@ -93,6 +98,8 @@ class Contestant:
     is_baseline: bool = False
     more: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
     sized: bool = True
+    limit: bool = False
+    named: bool = False
 
     def estimator(self, size: Any, options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Any:
         """An unfitted model."""
@@ -119,6 +126,8 @@ class Contestant:
 
     def fitting(self, table: Table) -> Contestant:
         """The same with sizes that a table of this size can bear."""
+        if self.named:
+            return self
         most = max(2.0, min(table.n_rows / 5, table.n_columns))
         sizes = tuple(size for size in self.sizes if isinstance(size, tuple) or measure(size) <= most)
         return replace(self, sizes=sizes or self.sizes[:1])
@@ -136,17 +145,19 @@ def measure(size: Any) -> float:
     return float(size)
 
 
-def size_text(size: Any) -> str:
+def size_text(size: Any, limit: bool = False) -> str:
     """A size in words.
 
     Examples
     --------
-    >>> size_text(5), size_text((9, 9)), size_text(None)
-    ('K=5', '9×9', '')
+    >>> size_text(5), size_text(5, limit=True), size_text((9, 9)), size_text(None)
+    ('K=5', 'K≤5', '9×9', '')
     """
     if size is None:
         return ""
-    return "×".join(str(side) for side in size) if isinstance(size, (tuple, list)) else f"K={size}"
+    if isinstance(size, (tuple, list)):
+        return "×".join(str(side) for side in size)
+    return f"K≤{size}" if limit else f"K={size}"
 
 
 _SINGLE = {"n_init": 1, "max_iter": 40}
@@ -199,6 +210,7 @@ def _all_families() -> list[Contestant]:
             _SINGLE,
             {"n_init": 2, "max_iter": 300},
             more=({"n_init": 3}, {"n_init": 6}),
+            limit=True,
         ),
         Contestant(
             "bayesian",
@@ -208,6 +220,7 @@ def _all_families() -> list[Contestant]:
             (5, 10, 20, 30),
             Cost(2e-3, per_mark=3e-8),
             *chains,
+            limit=True,
         ),
         Contestant(
             "dp",
@@ -279,9 +292,9 @@ def _all_families() -> list[Contestant]:
             _machine,
             (2, 3, 4, 5, 6, 8),
             Cost(6e-3, per_cell=3e-8),
-            {"n_epochs": 20, "learning_rate": 0.05},
-            {"n_epochs": 60, "learning_rate": 0.05},
-            more=({"n_epochs": 60}, {"n_epochs": 300}),
+            {"n_epochs": 40, "learning_rate": 0.05},
+            {"n_epochs": 100, "learning_rate": 0.05},
+            more=({"n_epochs": 100}, {"n_epochs": 400}),
         ),
     ]
 
@@ -293,7 +306,7 @@ def _baselines() -> list[Contestant]:
             "independent",
             "independent columns",
             "none",
-            lambda size: IndependentColumns(),
+            lambda size: IndependentColumns(pooled=True),
             (None,),
             Cost(1e-3),
             {},
@@ -304,7 +317,7 @@ def _baselines() -> list[Contestant]:
             "tree",
             "Chow-Liu tree",
             "pairs",
-            lambda size: ChowLiuTree(),
+            lambda size: ChowLiuTree(pooled=True),
             (None,),
             Cost(1e-2, per_cell=4e-9),
             {},
@@ -369,7 +382,7 @@ def _contestant(model: Any, families: dict[str, Contestant]) -> Contestant:
             {},
             sized=model.size_name is not None,
         )
-    if not isinstance(model, BaseEstimator) or not hasattr(model, "reconstruct"):
+    if not isinstance(model, LatentBitsEstimator) or not getattr(model, "fills", False):
         raise InputError(
             f"compare: {type(model).__name__} fills no unknown cells; wrap models of scikit-learn as "
             "latentbits.comparison.Adapted(model)."
@@ -416,4 +429,4 @@ def _with_sizes(one: Contestant, n_components: Any) -> Contestant:
     sizes = tuple(sorted({tuple(k) if isinstance(k, (tuple, list)) else int(k) for k in wanted}, key=measure))
     if not sizes or measure(sizes[0]) < 1:
         raise InputError(f"compare: the sizes of {one.name} must be whole numbers, 1 or more; got {wanted!r}.")
-    return replace(one, sizes=sizes)
+    return replace(one, sizes=sizes, named=True)

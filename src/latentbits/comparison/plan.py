@@ -105,10 +105,11 @@ def _with_rows(how: _Rows, models: list[Contestant], budget: float, fewest: int)
     models = [one.fitting(how.table) for one in models]
     costs = [_seconds(one, how) for one in models]
     while sum(costs) > budget:
-        dearest = max(range(len(models)), key=lambda m: costs[m] if len(models[m].sizes) > fewest else -1.0)
-        sizes = models[dearest].sizes
-        if len(sizes) <= fewest:
+        can = [m for m, one in enumerate(models) if len(one.sizes) > fewest and not one.named]
+        if not can:
             break
+        dearest = max(can, key=lambda m: costs[m])
+        sizes = models[dearest].sizes
         models[dearest] = replace(models[dearest], sizes=sizes[::2] if len(sizes) > 2 * fewest else sizes[:-1])
         costs[dearest] = _seconds(models[dearest], how)
     chosen = {one.name: one.sizes for one in models}

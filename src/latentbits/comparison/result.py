@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base import frame_of
 from ..data.source import Source
+from ..errors import FitError
 from .contestants import SEVERAL_CAUSES, STRUCTURES, Contestant, size_text
 from .plan import Plan
 from .scores import (
@@ -72,8 +73,8 @@ class Comparison:
         The best family in which a row has several causes.
     finding_ : {"nothing", "pairs", "structure"}
         Whether hidden structure predicts better than independent columns and the Chow-Liu tree.
-    verdict : str
-        The same in words.
+    headline, verdict : str
+        The same in a sentence, and with all that belongs to it.
     choices : list of dict
         Losses by which sizes were chosen.
     curves : dict
@@ -88,6 +89,7 @@ class Comparison:
     readable_: str
     several_: str | None
     finding_: str
+    headline: str
     verdict: str
     choices: list[dict[str, Any]]
     curves: dict[str, list[dict[str, float]]]
@@ -109,13 +111,16 @@ class Comparison:
         """Score the answers of all models."""
         losses = {name: log_losses(asked.values, answers.probabilities) for name, answers in said.items()}
         families = [one.name for one in entrants if not one.is_baseline and one.name in said]
-        ranked = families or list(said)
-        best = min(ranked, key=lambda name: float(losses[name].mean()))
+        if not families or not {"independent", "tree"} <= set(said):
+            why = "; ".join(f"{name}: {fits[0].note}" for name, fits in about.items() if name not in said)
+            raise FitError(f"compare: no family could be fitted ({why}).")
+        best = min(families, key=lambda name: float(losses[name].mean()))
         rows_best = _best_rows(said)
         table = []
         for one in entrants:
             row: dict[str, Any] = {"model": one.name, "title": one.title, "structure": one.structure}
             row.update(_size_of(about[one.name]))
+            row["size_text"] = size_text(row["size"], one.limit)
             if one.name in said:
                 row.update(_cell_scores(one.name, best, asked, said, losses))
                 row.update(_row_scores(one.name, rows_best, said, held))
@@ -127,13 +132,15 @@ class Comparison:
             (row["model"] for row in table if row["structure"] in SEVERAL_CAUSES and "log_loss" in row), None
         )
         readable = _easiest(table, best)
+        headline = _headline(table, best, finding, against)
         return Comparison(
             table,
             best,
             readable,
             several,
             finding,
-            _verdict(table, best, readable, finding, against, asked),
+            headline,
+            f"{headline} {_verdict(table, best, readable, finding, against, asked)}",
             choices,
             {name: calibration_curve(asked.values, answers.probabilities) for name, answers in said.items()},
             plan,
@@ -238,8 +245,7 @@ def _joined(words: list[str]) -> str:
 
 def _named(row: dict[str, Any]) -> str:
     """A model in words."""
-    size = size_text(row["size"])
-    return f"{row['title']} ({size})" if size else str(row["title"])
+    return f"{row['title']} ({row['size_text']})" if row["size_text"] else str(row["title"])
 
 
 def _verdict(
@@ -252,10 +258,9 @@ def _verdict(
     if finding == "nothing":
         gain = against["independent"]
         return (
-            "Nothing to find: no family predicts hidden cells better than independent columns do. The best of them, "
-            f"{_named(top)}, {'gains' if gain.difference > 0 else 'loses'} {abs(gain.difference):.4f} nats per cell "
-            f"(standard error {gain.se:.4f}, {len(asked.values):,} hidden cells). What looks like structure here is chance, "
-            "or takes more rows to be seen."
+            f"The best of them, {_named(top)}, {'gains' if gain.difference > 0 else 'loses'} {abs(gain.difference):.4f} nats "
+            f"per cell (standard error {gain.se:.4f}, {len(asked.values):,} hidden cells). What looks like structure here is "
+            "chance, or takes more rows to be seen."
         )
     lines = []
     share = 1 - top["log_loss"] / alone
@@ -284,7 +289,6 @@ def _verdict(
         lines.append(f"Worse: {_joined(groups['worse'])}.")
     if groups["clearly"]:
         lines.append(f"Clearly worse: {_joined(groups['clearly'])}.")
-    lines.append(_story(top, rivals, against))
     if readable != best:
         shown = next(row for row in scored if row["model"] == readable)
         lines.append(f"Of those within one standard error of the best, {_named(shown)} is the easiest to read.")
@@ -294,13 +298,16 @@ def _verdict(
     return " ".join(lines)
 
 
-def _story(top: dict[str, Any], rivals: list[dict[str, Any]], against: dict[str, Paired]) -> str:
+def _headline(table: list[dict[str, Any]], best: str, finding: str, against: dict[str, Paired]) -> str:
     """What the best families say about rows."""
-    if top["structure"] == "other":
-        return "The best model was brought along; what it says about rows is its own."
-    near = [row["structure"] for row in rivals if against[row["model"]].z <= APART]
-    stories = list(dict.fromkeys(s for s in [top["structure"], *near] if s != "other"))
+    if finding == "nothing":
+        return "Nothing to find: no family predicts hidden cells better than independent columns do."
+    scored = {row["model"]: row["structure"] for row in table if "log_loss" in row}
+    near = [scored[name] for name in scored if name != best and against[name].z <= APART]
+    stories = [s for s in dict.fromkeys([scored[best], *near]) if s not in ("other", "none", "pairs")]
+    if scored[best] == "other" or not stories:
+        return "A model that was brought along predicts best; what it says about rows is its own."
     if len(stories) == 1:
-        return f"In words: {STRUCTURES[stories[0]]}."
-    told = "; or ".join(STRUCTURES[s] for s in stories)
-    return f"In words, and the data cannot tell which: {told}."
+        story = STRUCTURES[stories[0]]
+        return f"{story[0].upper()}{story[1:]}."
+    return f"One of these, and the data cannot tell which: {'; or '.join(STRUCTURES[s] for s in stories)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,7 +38,9 @@ class Paired:
     @property
     def z(self) -> float:
         """Difference in standard errors."""
-        return self.difference / self.se if self.se > 0 else float(np.sign(self.difference)) * np.inf
+        if self.se == 0:
+            return 0.0 if self.difference == 0 else math.copysign(math.inf, self.difference)
+        return self.difference / self.se
 
 
 def log_losses(values: Any, probabilities: Any) -> Any:

@@ -39,6 +39,16 @@ SUFFIXES = {
 }
 
 
+FOREIGN = {
+    ".xlsx": "Excel",
+    ".xls": "Excel",
+    ".ods": "spreadsheet",
+    ".sav": "SPSS",
+    ".dta": "Stata",
+    ".sas7bdat": "SAS",
+}
+
+
 @dataclass(frozen=True)
 class Table:
     """A table from a file: its reader, and the id and label columns that were set aside."""
@@ -65,6 +75,8 @@ def format_of(path: Path) -> str:
     if path.is_dir():
         return "parquet"
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    if suffixes and suffixes[-1] in FOREIGN:
+        raise InputError(f"{path}: {FOREIGN[suffixes[-1]]} files are not read; save the table as CSV.")
     if not suffixes or suffixes[-1] not in SUFFIXES:
         raise InputError(
             f"{path}: the name does not tell the format. Name it with --format (format=...): one of {', '.join(FORMATS)}."
@@ -85,6 +97,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     one: Sequence[str] = (),
     zero: Sequence[str] = (),
+    blank: Sequence[str] = (),
 ) -> Table:
     """Open a table in a file.
 
@@ -104,9 +117,9 @@ def read_table(
     columns : sequence of str, optional
         Of transaction lists and triples, whose columns are only those that occur: the columns that the table is to have.
         Those that do not occur are 0; others are left out with a warning.
-    one, zero : sequence of str
-        Of CSV and TSV: further words that stand for 1 and 0, e.g. ``one=["ja"], zero=["nein"]``; they come before the usual
-        ones, so that a table coded 1/2 can be read with ``one=["1"], zero=["2"]``.
+    one, zero, blank : sequence of str
+        Of CSV and TSV: further words that stand for 1, 0 and unknown, e.g. ``one=["ja"], zero=["nein"]``; they come before
+        the usual ones, so that a table coded 1/2 can be read with ``one=["1"], zero=["2"]``.
 
     Returns
     -------
@@ -125,8 +138,8 @@ def read_table(
         raise FileError(f"{place} is a folder; only Parquet tables may be folders.")
     if kind not in ("csv", "tsv", "parquet", "npz") and (id_column is not None or label_columns):
         raise InputError(f"{kind} tables have no id or label columns to set aside.")
-    if (one or zero) and kind not in ("csv", "tsv"):
-        raise InputError(f"words for ones and zeros (--one, --zero) are for csv and tsv tables, not for {kind}.")
+    if (one or zero or blank) and kind not in ("csv", "tsv"):
+        raise InputError(f"words for cells (--one, --zero, --blank) are for csv and tsv tables, not for {kind}.")
     if kind in ("csv", "tsv"):
         text = read_delimited(
             path,
@@ -138,6 +151,7 @@ def read_table(
             encoding=encoding,
             one=one,
             zero=zero,
+            blank=blank,
         )
         return Table(text.reader, text.ids, id_column or "id", text.labels)
     if kind == "transactions":

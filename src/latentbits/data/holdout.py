@@ -166,6 +166,8 @@ class HiddenRows(RowsSource):
         Draws that are hidden as well.
     left_out : tuple of int
         Draws whose cells are not asked about.
+    columns : array of int, optional
+        Columns in which cells may be hidden; by default all.
     """
 
     def __init__(
@@ -177,6 +179,7 @@ class HiddenRows(RowsSource):
         asked: int,
         hidden: tuple[int, ...] = (),
         left_out: tuple[int, ...] = (),
+        columns: NDArray[np.int64] | None = None,
     ) -> None:
         super().__init__(source, rows)
         self.rows = rows
@@ -192,6 +195,8 @@ class HiddenRows(RowsSource):
                 draw: _keys_within(mine, int(source.starts[b]), n_rows, n_columns, share, seed, draw)
                 for draw in {asked, *hidden, *left_out}
             }
+            if columns is not None:
+                drawn = {draw: keys[np.isin(keys % n_columns, columns)] for draw, keys in drawn.items()}
             block = self._blocks[place]
             at = drawn[asked]
             for draw in (*hidden, *left_out):

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import codecs
 import csv
+import difflib
 import gzip
 import io
 import itertools
 import sys
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..errors import FileError, InputError
+from ..errors import FileError, InputError, TableWarning
 from .block import ONE, UNKNOWN, ZERO, Codes
 from .checks import BadCells, Labels
 from .convert import Binarize
@@ -110,26 +112,26 @@ def _delimiter(line: str) -> str:
     return max(DELIMITERS, key=lambda c: counts[c]) if counts else ","
 
 
-def known_words(one: Iterable[str], zero: Iterable[str], binarize: Binarize) -> dict[str, Any]:
-    """Codes of the words that the user says are ones and zeros; they come before all others."""
-    one, zero = list(one), list(zero)
+def own_words(one: Iterable[str], zero: Iterable[str], blank: Iterable[str], binarize: Binarize) -> dict[str, Any]:
+    """Codes of the words that the user says are ones, zeros and blanks; they come before all others."""
+    one, zero, blank = list(one), list(zero), list(blank)
     if (one or zero) and binarize is not None:
         raise InputError("words for ones and zeros (--one, --zero) and a threshold (--binarize) exclude each other.")
-    both = sorted(set(one) & set(zero))
-    if both:
-        raise InputError(f"{both[0]!r} is named as a one and as a zero.")
-    return {**dict.fromkeys(one, ONE), **dict.fromkeys(zero, ZERO)}
+    twice = [word for word, n in Counter([*set(one), *set(zero), *set(blank)]).items() if n > 1]
+    if twice:
+        raise InputError(f"{twice[0]!r} is named as two of one, zero and blank.")
+    return {**dict.fromkeys(one, ONE), **dict.fromkeys(zero, ZERO), **dict.fromkeys(blank, UNKNOWN)}
 
 
-def _codes_of_tokens(row: list[str], known: dict[str, Any], binarize: Binarize) -> list[Any]:
-    """Codes of the words of one line; ``known`` remembers words already met (filled here)."""
+def _codes_of_tokens(row: list[str], own: dict[str, Any], binarize: Binarize, known: dict[str, Any]) -> list[Any]:
+    """Codes of the words of one line; the user's own come first, ``known`` remembers words already met (filled here)."""
     try:
         return [known[word] for word in row]
     except KeyError:
         for word in row:
             if word not in known:
                 plain = word.strip()
-                known[word] = known[plain] if plain in known else _code_of_word(word, binarize)
+                known[word] = own[plain] if plain in own else _code_of_word(word, binarize)
         return [known[word] for word in row]
 
 
@@ -182,9 +184,10 @@ def read_delimited(
     binarize: Binarize = None,
     one: Sequence[str] = (),
     zero: Sequence[str] = (),
+    blank: Sequence[str] = (),
 ) -> TextTable:
     """Read CSV, TSV or other delimited text."""
-    words = known_words(one, zero, binarize)
+    words = own_words(one, zero, blank, binarize)
     with opened(path, encoding) as text:
         first = text.readline()
         if not first.strip():
@@ -208,14 +211,24 @@ def _check_names(path: Path | str, names: list[str]) -> None:
         raise FileError(f"{path}: the column name {twice[0]!r} occurs more than once in the first line; rename one.")
 
 
+def _instead(name: str, names: list[str]) -> str:
+    """What a name that is not there may stand for."""
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) > 1 and set(parts) <= set(names):
+        return "; name several by giving the option several times"
+    near = difflib.get_close_matches(name, names, 1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; its columns are: {', '.join(map(repr, names[:12]))}{', ...' if len(names) > 12 else ''}"
+
+
 def _set_aside(
     path: Path | str, names: list[str], id_column: str | None, label_columns: Sequence[str]
 ) -> tuple[int | None, list[int], list[int]]:
     """Positions of the id column, the label columns and the cells."""
     for name in ([id_column] if id_column is not None else []) + list(label_columns):
         if name not in names:
-            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-            raise InputError(f"{path} has no column {name!r}; its columns are: {shown}.")
+            raise InputError(f"{path} has no column {name!r}{_instead(name, names)}.")
     id_at = names.index(id_column) if id_column is not None else None
     label_at = [names.index(name) for name in label_columns]
     kept = [j for j in range(len(names)) if j != id_at and j not in label_at]
@@ -230,11 +243,12 @@ def _collect(
     id_column: str | None,
     label_columns: Sequence[str],
     binarize: Binarize,
-    known: dict[str, Any],
+    own: dict[str, Any],
 ) -> TextTable:
-    """Turn the lines into codes, ids and labels; ``known`` has the codes of words (filled here)."""
+    """Turn the lines into codes, ids and labels; ``own`` are the user's words."""
     id_at, label_at, kept = _set_aside(path, names, id_column, label_columns)
     aside = id_at is not None or bool(label_at)
+    known: dict[str, Any] = {}
     reals = isinstance(binarize, Reals)
     rows: list[NDArray[Any]] = []
     ids: list[str] = []
@@ -257,13 +271,16 @@ def _collect(
             for values, j in zip(labels, label_at):
                 values.append(row[j])
             row = [row[j] for j in kept]
-        codes = np.array(_codes_of_tokens(row, known, binarize), np.float64 if reals else np.uint8)
+        codes = np.array(_codes_of_tokens(row, own, binarize, known), np.float64 if reals else np.uint8)
         wrong = np.flatnonzero((codes == NO_REAL) if reals else (codes == BAD))
         if len(wrong):
             bad.note(np.full(len(wrong), len(rows)), wrong, [row[j] for j in wrong])
         rows.append(codes)
     if not rows:
         raise FileError(f"{path} has a header but no rows.")
+    unused = sorted(set(own) - {word.strip() for word in known})
+    if unused:
+        warnings.warn(f"{path}: the word {unused[0]!r} does not occur in any cell.", TableWarning, stacklevel=4)
     columns = [names[j] for j in kept]
     cells = np.array(rows).reshape(len(rows), len(columns))
     reader = CodesReader(cells, Labels(columns, ids or None), bad)

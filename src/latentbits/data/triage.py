@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import math
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -34,6 +35,38 @@ YES = {
     "x",
     "high",
 }
+# Codes of "no answer" beside those of yes and no.
+NO_ANSWER = {
+    "9",
+    "99",
+    "999",
+    "8",
+    "88",
+    "98",
+    "-1",
+    "-7",
+    "-8",
+    "-9",
+    "-99",
+    "dk",
+    "don't know",
+    "dont know",
+    "do not know",
+}
+NO_ANSWER |= {
+    "unknown",
+    "refused",
+    "refusal",
+    "no answer",
+    "n.a.",
+    "k.a.",
+    "keine angabe",
+    "weiß nicht",
+    "nsp",
+    "ns/nc",
+    "-",
+}
+MOST_LINES = 10
 MOST_VALUES = 10_000  # distinct values remembered per column
 
 
@@ -41,12 +74,14 @@ class Column(NamedTuple):
     """A column: its name, what it seems to be, and the values that say so.
 
     ``kind`` is "cells" (0, 1, yes, no, blank), "pair" (two other values), "names" (all differ), "numbers" or "words".
+    ``no_answer`` are values that seem to stand for a blank; the kind is that of the others.
     """
 
     name: str
     kind: str
     values: list[str]
     n_values: int
+    no_answer: tuple[str, ...] = ()
 
 
 def examine(
@@ -56,8 +91,10 @@ def examine(
     header: bool | None = None,
     encoding: str = "utf-8-sig",
     aside: Iterable[str] = (),
+    own: Iterable[str] = (),
 ) -> list[Column]:
-    """Look at every column of a delimited text file but those set aside."""
+    """Look at every column of a delimited text file but those set aside; ``own`` words are cells already."""
+    own = set(own)
     with opened(path, encoding) as text:
         first = next((line for line in text if line.strip()), "")
         lines = csv.reader(itertools.chain([first], text), delimiter=delimiter or _delimiter(first), strict=True)
@@ -72,7 +109,7 @@ def examine(
             n_rows += 1
             for seen, word in zip(values, row):
                 word = word.strip()
-                if word.lower() not in WORDS_UNKNOWN and (word in seen or len(seen) < MOST_VALUES):
+                if word not in own and word.lower() not in WORDS_UNKNOWN and (word in seen or len(seen) < MOST_VALUES):
                     seen[word] = seen.get(word, 0) + 1
     left = set(names) - set(aside)
     return [_column(name, seen, n_rows) for name, seen in zip(names, values) if name in left]
@@ -80,6 +117,10 @@ def examine(
 
 def _column(name: str, seen: dict[str, int], n_rows: int) -> Column:
     """What the values of a column make of it."""
+    silent = tuple(sorted(word for word in seen if word.lower() in NO_ANSWER))
+    rest = {word: n for word, n in seen.items() if word not in silent}
+    if silent and len(seen) > 2 and len(rest) in (1, 2):  # codes of yes and no, and of no answer
+        return _column(name, rest, n_rows)._replace(no_answer=silent)
     shown = sorted(seen, key=lambda word: (-seen[word], word))
     numbers = [number for number in map(_number, seen) if number is not None]
     all_numbers = len(numbers) == len(seen)
@@ -100,22 +141,34 @@ def _column(name: str, seen: dict[str, int], n_rows: int) -> Column:
 def _number(word: str) -> float | None:
     """The number that a word stands for."""
     try:
-        return float(word)
+        number = float(word)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def advice(path: Path | str, columns: Sequence[Column], command: str, given: Sequence[str] = ()) -> str | None:
     """What to do about the columns that are not yes, no and blank, with the options that do it; None if there are none."""
-    odd = [column for column in columns if column.kind != "cells"]
+    odd = [column for column in columns if column.kind != "cells" or column.no_answer]
     if not odd:
         return None
     lines, options = [], list(given)
+    silent = sorted({word for column in odd for word in column.no_answer})
+    if silent:
+        words = ", ".join(map(repr, silent))
+        n = sum(bool(column.no_answer) for column in odd)
+        lines.append(
+            f"{n} columns hold {words} beside two other values: if that is no answer, --blank {shlex.quote(silent[0])}"
+        )
+        options += [part for word in silent for part in ("--blank", word)]
     pairs = Counter(tuple(sorted(column.values)) for column in odd if column.kind == "pair")
     pair, n_coded = pairs.most_common(1)[0] if pairs else ((), 0)
     coded = [column for column in odd if column.kind == "pair" and tuple(sorted(column.values)) == pair]
     if n_coded > 1 or n_coded == len(columns):  # the code of the table, not a label
-        low, high = sorted(pair, key=lambda word: (word.lower() in YES, word))
+        # Of 1 and 2, surveys mean yes by 1.
+        low, high = sorted(
+            pair, key=lambda word: (word.lower() in YES, -float(word) if pair == ("1", "2") else 0, word)
+        )
         names = ", ".join(repr(column.name) for column in coded[:3]) + (", ..." if len(coded) > 3 else "")
         one, zero = shlex.quote(high), shlex.quote(low)
         lines.append(
@@ -127,7 +180,7 @@ def advice(path: Path | str, columns: Sequence[Column], command: str, given: Seq
         coded = []
     has_id = False
     for column in odd:
-        if column in coded:
+        if column in coded or column.kind == "cells":
             continue
         if column.kind == "names" and not has_id:
             has_id = True
@@ -136,13 +189,18 @@ def advice(path: Path | str, columns: Sequence[Column], command: str, given: Seq
             continue
         options += ["--label", column.name]
         lines.append(f"{column.name!r} ({_described(column)}): carry it along, not to be fitted, with --label")
+    if not coded and not any(column.kind == "cells" for column in columns):
+        return (
+            f"{path}: none of its {len(columns)} columns is 0/1, yes/no or of another two values, e.g. {columns[0].name!r} "
+            f"({_described(columns[0])}). Such tables are made of answers to yes/no questions; numbers can be cut with "
+            "--binarize, and words for cells be named with --one, --zero and --blank."
+        )
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:MOST_LINES], f"and {len(lines) - MOST_LINES} more, as in the example"]
     bullets = "\n".join(f"  - {line}" for line in lines)
     again = shlex.join(["latentbits", command, str(path), *options])
-    cut = any(column.kind == "numbers" for column in odd)
-    return (
-        f"{path}: {len(odd)} of its {len(columns)} columns are not 0, 1, yes, no or blank.\n{bullets}\nFor example: {again}"
-        + ("\n(A table of numbers can also be cut: --binarize 0.5 makes all above it 1.)" if cut else "")
-    )
+    what = f"{len(odd)} of its {len(columns)} columns are not 0, 1, yes, no or blank"
+    return f"{path}: {what}.\n{bullets}\nFor example: {again}"
 
 
 def _described(column: Column) -> str:

@@ -60,7 +60,7 @@ class Facts:
             f"known cells), {self.n_unknown:,} blanks ({self.n_unknown / self.n_cells:.1%})"
         ]
         if self.n_repeated_rows:
-            out.append(f"rows that stand in the table more than once: {self.n_repeated_rows:,}")
+            out.append(f"rows whose cells are all as in some other row: {self.n_repeated_rows:,}")
         if self.n_blank_rows:
             out.append(f"rows without any known cell, which are kept and say nothing: {self.n_blank_rows:,}")
         if self.n_empty_rows:

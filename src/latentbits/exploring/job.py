@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
 import time
 import warnings
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from .. import persist
+from .. import __version__, persist
 from ..comparison import Comparison, Contestant, compare
 from ..comparison.contestants import contestants, size_text
 from ..comparison.store import digest_of_table
@@ -30,11 +31,18 @@ from ..report.reading import (
     worth_a_look,
 )
 from .describe import Facts, facts_of
-from .settings import to_toml, versions
+from .settings import read_settings, to_toml, versions
 
 PARTS = ".parts"
-FILES = ("report.html", "summary.md", "model.latentbits", "run.toml")
 TABLES = ("csv", "parquet")
+OUTPUTS = (
+    *("report.html", "summary.md", "model.latentbits", "several.latentbits", "run.toml"),
+    *(
+        f"{name}.{kind}"
+        for name in ("comparison", "components", "rows", "cells", "blanks", "filled")
+        for kind in TABLES
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ class Exploration:
     settings: dict[str, dict[str, Any]]
     tables: str = "csv"
     seconds: dict[str, float] = field(default_factory=dict)
+    id_name: str = "row"
 
     @property
     def report(self) -> Path:
@@ -156,15 +165,17 @@ def explore(
         "explore": {
             "name": name or folder.name,
             "seed": int(random_state),
-            "models": models if isinstance(models, str) else [m for m in models if isinstance(m, str)],
-            "sizes": sorted(n_components) if n_components is not None and not isinstance(n_components, dict) else None,
+            "models": models if isinstance(models, str) else [one.name for one in contestants(models)[2:]],
+            "sizes": _sizes(n_components),
             "folds": folds,
             "budget": budget,
             "tables": tables,
         },
         "versions": versions(),
     }
-    _check_folder(folder, resume)
+    if any(one.structure == "other" for one in contestants(models, n_components)):
+        raise InputError("explore: only families of this package can be explored with; compare takes others, too.")
+    _check_folder(folder, resume, (about or {}).get("path"))
     _write(folder / "run.toml", to_toml(settings).encode())
     job = _Job(
         folder,
@@ -179,7 +190,17 @@ def explore(
         progress or _silent,
     )
     options = {"folds": folds, "budget": budget, "n_components": n_components}
+    job.binarize = binarize
+    if ids is not None:
+        job.id_name = str(getattr(X, "id_name", "id")) if type(X).__name__ == "Table" else "id"
     return job.run(models, options)
+
+
+def _sizes(n_components: Any) -> list[int] | None:
+    """Sizes as they are written to ``run.toml``; those by family are not."""
+    if n_components is None or isinstance(n_components, dict):
+        return None
+    return [int(n_components)] if isinstance(n_components, int) else [int(k) for k in n_components]
 
 
 def _silent(done: float, total: float, note: str) -> None:
@@ -200,23 +221,39 @@ def _beside(X: Any, ids: Any, labels: Any, n_rows: int) -> tuple[list[str] | Non
 
 def _blank(value: Any) -> bool:
     """Whether a label is missing."""
-    return value is None or value != value
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas' NA
+        return True
 
 
-def _check_folder(folder: Path, resume: bool) -> None:
+def _check_folder(folder: Path, resume: bool, table: str | None) -> None:
     """Refuse to write over what is not ours, and to resume what never began."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; name a folder with --out.")
-    ours = (folder / "run.toml").exists()
-    strange = [file for file in FILES if (folder / file).exists()] if not ours else []
-    if strange:
+    there = [file for file in OUTPUTS if (folder / file).exists()]
+    for file in there:
+        if table is not None and Path(table).exists() and (folder / file).samefile(table):
+            raise InputError(
+                f"{folder / file} is the table itself and would be written over; name another folder with --out."
+            )
+    if there and not _is_ours(folder / "run.toml"):
         raise InputError(
-            f"{folder}/{strange[0]} is there, but no run.toml; it is not written over. Name another folder."
+            f"{folder / there[0]} is there, but not from an exploration; it is not written over. Name another --out."
         )
     if resume and not (folder / PARTS).is_dir():
         raise InputError(f"there is no interrupted run in {folder} to resume; run without --resume.")
     if not resume and (folder / PARTS).is_dir():
         shutil.rmtree(folder / PARTS)
+
+
+def _is_ours(settings: Path) -> bool:
+    """Whether a file is the ``run.toml`` of an exploration."""
+    try:
+        read_settings(settings)
+    except InputError:
+        return False
+    return True
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -240,10 +277,15 @@ class _Job:
     tell: Callable[[float, float, str], None]
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    binarize: float | None = None
+    id_name: str = "row"
 
     def run(self, models: Any, options: dict[str, Any]) -> Exploration:
         """All steps."""
         facts = self.timed("describe", lambda: facts_of(self.source))
+        twice = 0 if self.ids is None else len(self.ids) - len(set(self.ids))
+        if twice:
+            self.notes.append(f"{twice:,} rows have an id that another row has, too.")
         found = self.timed("compare", lambda: self.compared(models, options))
         winner = self.timed("refit", lambda: self.reading(found, found.readable_, "winner"))
         several = None
@@ -273,6 +315,7 @@ class _Job:
             self.settings,
             self.tables,
             self.seconds,
+            self.id_name,
         )
         from .writing import write_all
 
@@ -313,23 +356,27 @@ class _Job:
 
     def fitted(self, one: Contestant, size: Any, role: str) -> Any:
         """The fitted model, from an interrupted run if it was finished there."""
-        key = hashlib.sha256(f"{digest_of_table(self.source)} {one.name} {size} {self.seed}".encode()).hexdigest()[:12]
+        asked = f"{__version__} {digest_of_table(self.source)} {one.name} {size} {dict(one.full)} {self.seed}"
+        key = hashlib.sha256(asked.encode()).hexdigest()[:12]
         kept = self.folder / PARTS / f"{role}-{key}.latentbits"
-        if kept.exists():
+        told = kept.with_suffix(".json")
+        if kept.exists() and told.exists():
             try:
-                return persist.load(kept)
-            except LatentBitsError:
+                model = persist.load(kept)
+                self.notes += json.loads(told.read_text(encoding="utf-8"))
+                return model
+            except (LatentBitsError, ValueError):
                 kept.unlink()  # damaged; it is fitted again
-        model = one.estimator(size, one.full, self.seed, self.n_jobs)
+        model = one.estimator(size, one.full, self.seed, self.n_jobs).set_params(binarize=self.binarize)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", LatentBitsWarning)
             model.fit(self.source)
         doubts = [w for w in caught if issubclass(w.category, LatentBitsWarning)]
-        self.notes += [
-            str(w.message) for w in doubts if not issubclass(w.category, TableWarning)
-        ]  # facts tell of tables
+        notes = [str(w.message) for w in doubts if not issubclass(w.category, TableWarning)]  # facts tell of tables
+        self.notes += notes
         kept.parent.mkdir(parents=True, exist_ok=True)
         model.save(kept)
+        write_atomically(told, json.dumps(notes).encode())
         # What is told of a model is what its file tells, whether the run was interrupted or not.
         return persist.load(kept)
 

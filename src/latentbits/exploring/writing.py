@@ -11,22 +11,28 @@ from ..data.writing import table_bytes
 from ..engine.checkpoint import write_atomically
 from ..report import page_of
 from ..report.content import content_of
-from .job import Exploration
+from .job import OUTPUTS, Exploration
 
 MOST_FILLED = 2_000_000  # cells of a table that is written out filled
 MOST_COMPONENT_CELLS = 200_000
+MOST_BLANKS = 1_000_000  # written one by one
 
 
 def write_all(found: Exploration) -> None:
     """Write the files; each appears whole or not at all, the report last."""
+    written = {"run.toml", "model.latentbits", "summary.md", "report.html"}
     for name, (rows, columns) in _tables(found).items():
         file = f"{name}.{found.tables}"
+        written.add(file)
         write_atomically(found.folder / file, table_bytes(rows, columns, file))
     found.winner.model.save(found.folder / "model.latentbits")
     if found.several is not None:
+        written.add("several.latentbits")
         found.several.model.save(found.folder / "several.latentbits")
     write_atomically(found.folder / "summary.md", summary_of(found).encode())
     write_atomically(found.folder / "report.html", page_of(content_of(found)).encode())
+    for file in set(OUTPUTS) - written:  # of an earlier run; they would contradict this one
+        (found.folder / file).unlink(missing_ok=True)
 
 
 def _tables(found: Exploration) -> dict[str, tuple[list[dict[str, Any]], list[str]]]:
@@ -96,16 +102,30 @@ def _row_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
     names = _component_names(found.winner, shares.shape[1])
     main = found.winner.main(shares)
     out = []
+    ours = ["component", "strength", *([] if scores is None else ["log_likelihood"])]
+    axes = [] if places is None else ["map_x", "map_y"][: places.shape[1]]
+    columns = _free([found.id_name, *found.labels, *ours, *axes, *names])
     for i in range(found.facts.n_rows):
-        row: dict[str, Any] = {"row": _row_name(found, i), **{k: v[i] for k, v in found.labels.items()}}
-        row["component"], row["strength"] = names[main[i]], float(shares[i, main[i]])
-        if scores is not None:
-            row["log_likelihood"] = float(scores[i])
-        if places is not None:
-            row["map_x"], row["map_y"] = (float(v) for v in places[i, :2])
-        row.update(zip(names, (float(v) for v in shares[i])))
-        out.append(row)
-    return out, list(out[0])
+        values = [
+            _row_name(found, i),
+            *(v[i] for v in found.labels.values()),
+            names[main[i]],
+            float(shares[i, main[i]]),
+        ]
+        values += [] if scores is None else [float(scores[i])]
+        values += [] if places is None else places[i, : len(axes)].tolist()
+        out.append(dict(zip(columns, [*values, *shares[i].tolist()])))
+    return out, columns
+
+
+def _free(names: list[str]) -> list[str]:
+    """Names, those that were met before with underscores behind them."""
+    out: list[str] = []
+    for name in names:
+        while name in out:
+            name += "_"
+        out.append(name)
+    return out
 
 
 def _component_names(reading: Any, n: int) -> list[str]:
@@ -122,7 +142,8 @@ def _cell_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
 
 def _blank_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
     """The blanks with the probability of a one."""
-    cells = zip(found.blanks["row"].tolist(), found.blanks["column"].tolist(), found.blanks["probability"].tolist())
+    most = slice(0, MOST_BLANKS)
+    cells = zip(*(found.blanks[key][most].tolist() for key in ("row", "column", "probability")))
     rows = [{"row": _row_name(found, i), "column": found.facts.names[j], "probability": p} for i, j, p in cells]
     return rows, ["row", "column", "probability"]
 
@@ -131,18 +152,17 @@ def _filled_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
     """The whole table with its blanks filled by probabilities."""
     cells = np.concatenate([found.source.block(b).codes() for b in range(found.source.n_blocks)]).astype(float)
     cells[found.blanks["row"], found.blanks["column"]] = found.blanks["probability"]
-    front = {"row": [_row_name(found, i) for i in range(len(cells))], **found.labels}
-    names = found.facts.names
+    names = _free([found.id_name, *found.labels, *found.facts.names])
     rows = [
-        {**{name: values[i] for name, values in front.items()}, **dict(zip(names, line))}
+        dict(zip(names, [_row_name(found, i), *(values[i] for values in found.labels.values()), *line]))
         for i, line in enumerate(cells.tolist())
     ]
-    return rows, [*front, *names]
+    return rows, names
 
 
 def summary_of(found: Exploration) -> str:
     """The findings as a short text."""
-    lines = [f"# {found.name}", "", found.comparison.verdict, "", "## The table", ""]
+    lines = [f"# {_plain(found.name)}", "", found.comparison.verdict, "", "## The table", ""]
     lines += [f"- {line}" for line in found.facts.lines()]
     lines += ["", "## The families", ""]
     lines += ["| family | size | log-loss | above best | AUC | calibration error |", "|---|---|---|---|---|---|"]

@@ -40,8 +40,8 @@ class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
         Cell probabilities in ``score`` stay this far from 0 and 1.
     fill_in : {"best", "posterior"}
         How cells are predicted: at the scores that fit the row best, or by the mean over scores, distributed as in the
-        training rows, given the known cells of the row.  The second predicts better where rows have few known cells, the
-        first is quicker.
+        other training rows, given the known cells of the row.  The second predicts better where rows have few known cells,
+        the first is quicker.
     accelerate : bool
         Use the L-BFGS steps; without them ``solver="lbfgs"`` climbs by the bound of uniform curvature.
     random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks

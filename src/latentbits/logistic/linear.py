@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.block import ONE, UNKNOWN, Block, Codes, Float
-from ..engine.latent import blank_rows
+from ..engine.latent import blank_rows, keys_of
 from ..engine.protocols import Model
 
 # Cells that are laid out at a time.
@@ -73,7 +73,7 @@ class LinearModel(Model):
         """Loadings (m, K) of the columns of single cells."""
         raise NotImplementedError
 
-    def left_out(self, held: Block, ready: Any, columns: Any, starts: Float) -> Float:
+    def left_out(self, held: Block, ready: Any, columns: Any, starts: Float, own: Any = None) -> Float:
         """P(cell = 1) (m,) of the cells in which row i lacks column i, the scores beginning at ``starts``."""
         raise NotImplementedError
 
@@ -88,14 +88,14 @@ class LinearModel(Model):
 
     def _without(self, block: Block, ready: Any, scores: Float, rows: Any, columns: Any) -> Float:
         """P(cell = 1 | the other cells of its row): rows are fitted without their cell, from where they were."""
-        out = np.empty(len(rows))
+        out, keys = np.empty(len(rows)), keys_of(block)
         known = block.at(rows, columns) <= ONE
         unknown = np.flatnonzero(~known)
         if len(unknown):
             out[unknown] = self.fill_at(block, ready, rows[unknown], columns[unknown])
         for which in np.array_split(np.flatnonzero(known), max(1, -(-int(known.sum()) // HELD_CELLS))):
             held = block.take(rows[which]).hide(np.arange(len(which)), columns[which])
-            out[which] = self.left_out(held, ready, columns[which], scores[rows[which]])
+            out[which] = self.left_out(held, ready, columns[which], scores[rows[which]], keys[rows[which]])
         return out
 
 

@@ -31,6 +31,7 @@ from ..engine.latent import (
     LatentSample,
     draw_rows,
     empirical_bayes,
+    keys_of,
     latent_sample,
     padded,
     posterior_draw,
@@ -289,15 +290,26 @@ class LogisticModel(LinearModel):
     def fill(self, block: Block, ready: Ready) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""
         if self.posterior:
-            assert ready.params.latent is not None
-            answer = lambda scores: sigmoid(self.odds(scores, ready))  # noqa: E731
-            return posterior_mean(block, ready.params.latent, self._row_logs(ready), answer)
+            return self._mean(block, ready, slice(None))
         return sigmoid(self.odds(self.represent(block, ready), ready))
+
+    def _mean(self, block: Block, ready: Ready, columns: Any) -> Float:
+        """The same for some columns, by the mean over scores."""
+        assert ready.params.latent is not None
+        loadings, offset = ready.padded[columns, : self.n_components], ready.offset[columns]
+        return posterior_mean(
+            block,
+            ready.params.latent,
+            self._row_logs(ready),
+            lambda scores: sigmoid(scores @ loadings.T + offset),
+            keys_of(block),  # what was fitted to the row is too sure of it
+        )
 
     def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
         """The same for single cells (m,)."""
         if self.posterior:
-            return self.fill(block, ready)[rows, columns]
+            asked, place = np.unique(columns, return_inverse=True)
+            return self._mean(block, ready, asked)[rows, place]
         return sigmoid(self._odds_at(self.represent(block, ready)[rows], ready, columns))
 
     def _odds_at(self, scores: Float, ready: Ready, columns: Any) -> Float:
@@ -309,17 +321,21 @@ class LogisticModel(LinearModel):
         if not self.posterior:
             return by_cell < self.fill_at(block, ready, rows, columns)
         assert ready.params.latent is not None
-        scores = posterior_draw(block, ready.params.latent, self._row_logs(ready), by_row)
+        scores = posterior_draw(block, ready.params.latent, self._row_logs(ready), by_row, keys_of(block))
         return by_cell < sigmoid(self._odds_at(scores[rows], ready, columns))
 
     def loadings_at(self, ready: Ready, columns: Any) -> Float:
         """Loadings (m, K) of the columns of single cells."""
         return ready.padded[columns, : self.n_components]
 
-    def left_out(self, held: Block, ready: Ready, columns: Any, starts: Float) -> Float:
+    def left_out(self, held: Block, ready: Ready, columns: Any, starts: Float, own: Any = None) -> Float:
         """P(cell = 1) of cells at the best scores of their rows without them, or over all their scores."""
         if self.posterior:
-            return self.fill_at(held, ready, np.arange(held.n_rows), columns)
+            assert ready.params.latent is not None
+            loadings, offset = ready.padded[columns, : self.n_components], ready.offset[columns]
+            answer = lambda scores: sigmoid(scores @ loadings.T + offset)  # noqa: E731
+            logs = self._row_logs(ready)
+            return posterior_mean(held, ready.params.latent, logs, answer, own, by_row=True)[:, 0]
         own = np.empty_like(starts)
         for part, best, _, _ in self.fitted(held, ready, starts):
             own[part] = best

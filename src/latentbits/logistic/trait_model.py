@@ -219,7 +219,7 @@ class TraitModel(LinearModel):
         """Loadings (m, K) of the columns of single cells."""
         return ready.loadings[columns]
 
-    def left_out(self, held: Block, ready: Ready, columns: Any, starts: Float) -> Float:
+    def left_out(self, held: Block, ready: Ready, columns: Any, starts: Float, own: Any = None) -> Float:
         """P(cell = 1) of cells given the posteriors of their rows without them."""
         means, covariances, _ = self.posterior(held, ready)
         return self._chances_at(means, covariances, ready, columns)

@@ -12,7 +12,7 @@ from ..comparison.contestants import STRUCTURES
 from ..data.block import ONE, UNKNOWN
 from ..data.holdout import RowsSource
 from .methods import citations, methods_text
-from .reading import cross_tables, some_rows
+from .reading import cross_tables, some_rows, widest
 
 MOST_ROWS = 5000  # of the map
 MOST_COLUMNS = 600
@@ -28,15 +28,18 @@ def content_of(found: Any) -> dict[str, Any]:
     rows = some_rows(found.source, MOST_ROWS, 0)
     part = RowsSource(found.source, rows)
     codes = np.concatenate([part.block(b).codes() for b in range(part.n_blocks)])
-    columns = _columns(found.facts.marginals)
+    columns = widest(found.facts.marginals, MOST_COLUMNS)
     shares = found.winner.memberships(part)
     main = found.winner.main(shares)
     names = component_names(found.winner, shares.shape[1])
+    whole = len(rows) == found.facts.n_rows
+    everywhere = main if whole else found.winner.main(found.winner.memberships(found.source))
     return clean(
         {
             "name": found.name,
             "facts": found.facts.lines(),
             "shape": [found.facts.n_rows, found.facts.n_columns],
+            "headline": "" if found.comparison is None else found.comparison.headline,
             "verdict": _verdict(found),
             "finding": None if found.comparison is None else found.comparison.finding_,
             "comparison": None if found.comparison is None else _comparison(found.comparison),
@@ -50,7 +53,7 @@ def content_of(found: Any) -> dict[str, Any]:
                 "ids": None if found.ids is None else [str(found.ids[i])[:N_ROW_NAME] for i in rows],
                 "main": main.tolist(),
                 "strength": _bytes(np.abs(shares[np.arange(len(main)), main])),
-                "labels": {name: _levels([values[i] for i in rows]) for name, values in found.labels.items()},
+                "labels": {name: _levels(values, rows) for name, values in found.labels.items()},
                 "ones": _packed(codes[:, columns] == ONE),
                 "unknown": _packed(codes[:, columns] == UNKNOWN) if (codes == UNKNOWN).any() else None,
                 "map": None if found.map is None else _places(found.map, part),
@@ -63,7 +66,8 @@ def content_of(found: Any) -> dict[str, Any]:
                 {**p, "first": found.facts.names[p["first"]], "second": found.facts.names[p["second"]]}
                 for p in found.pairs
             ],
-            "cross": cross_tables(found.winner.main(found.winner.memberships(found.source)), len(names), found.labels),
+            "cross": cross_tables(everywhere, len(names), found.labels) if found.labels else {},
+            "sizes": np.bincount(everywhere, minlength=len(names)).tolist(),
             "notes": list(dict.fromkeys(found.notes)),
             "methods": methods_text(found),
             "citations": citations(found),
@@ -77,7 +81,7 @@ def content_of(found: Any) -> dict[str, Any]:
 def _verdict(found: Any) -> str:
     """The finding in words."""
     if found.comparison is not None:
-        return str(found.comparison.verdict)
+        return str(found.comparison.verdict).removeprefix(found.comparison.headline).strip()
     return f"What {found.winner.title} says about the table: {STRUCTURES[found.winner.contestant.structure]}."
 
 
@@ -109,15 +113,7 @@ def _packed(bits: Any) -> str:
     return base64.b64encode(np.packbits(np.ascontiguousarray(bits), axis=1, bitorder="little").tobytes()).decode()
 
 
-def _columns(marginals: Any) -> Any:
-    """All columns, or of very many those that vary most, in the order of the table."""
-    if len(marginals) <= MOST_COLUMNS:
-        return np.arange(len(marginals))
-    spread = marginals * (1 - marginals)
-    return np.sort(np.argsort(-spread, kind="stable")[:MOST_COLUMNS])
-
-
-def _levels(values: list[str]) -> dict[str, Any]:
+def _levels(values: list[str], rows: Any) -> dict[str, Any]:
     """A label column: its values by decreasing frequency (of many the first eleven, then 'other'), and codes."""
     words, place, counts = np.unique(
         np.array(values, dtype=object).astype(str), return_inverse=True, return_counts=True
@@ -154,7 +150,7 @@ def _comparison(found: Any) -> dict[str, Any]:
     baseline = {one.name for one in found.contestants if one.is_baseline}
     for row in rows:
         row["baseline"] = row["model"] in baseline
-        row["size"] = None if row["size"] is None else str(row["size"]).replace(", ", "×").strip("()")
+        row["size"] = row.pop("size_text").removeprefix("K=").replace("K≤", "≤ ") or None
     shown = [name for name in (found.readable_, found.several_, "independent", "tree") if name is not None]
     plan = found.plan
     return {
@@ -239,7 +235,9 @@ def _row_name(found: Any, i: int) -> str:
 def _blanks(found: Any) -> dict[str, Any]:
     """How blanks are filled: how sure, and the surest."""
     on = found.blanks["probability"]
-    order = np.argsort(-np.abs(on - 0.5), kind="stable")[:LIST]
+    never = [name for name, share in found.facts.blanks if share == 1.0]  # about these nothing is known
+    known = ~np.isin(found.blanks["column"], [j for j, name in enumerate(found.facts.names) if name in never])
+    order = np.argsort(np.where(known, -np.abs(on - 0.5), 1.0), kind="stable")[: min(LIST, int(known.sum()))]
     listed = [
         {
             "row": _row_name(found, int(found.blanks["row"][i])),
@@ -254,4 +252,7 @@ def _blanks(found: Any) -> dict[str, Any]:
 
 def _command(settings: dict[str, Any]) -> str:
     """The command that repeats the run."""
-    return "latentbits explore --config run.toml" if settings["table"].get("path") else "latentbits.explore(X, ...)"
+    path = settings["table"].get("path")
+    if path == "-":
+        return "latentbits explore - (with the same table on standard input; run.toml has the options)"
+    return "latentbits explore --config run.toml" if path else "latentbits.explore(X, ...)"

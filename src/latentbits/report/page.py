@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from importlib import resources
 from typing import Any
 
@@ -36,9 +37,7 @@ def page_of(content: dict[str, Any]) -> str:
         "script": script,
         "content": embedded(content),
     }
-    for key, value in parts.items():
-        frame = frame.replace("{{" + key + "}}", value, 1)
-    return frame
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], frame)
 
 
 def embedded(content: dict[str, Any]) -> str:

@@ -15,9 +15,12 @@ from ..data.rng import stream
 from ..data.source import Source
 
 MOST_CELLS = 20_000_000  # cells looked through for surprises
+ALL_CELLS = 300_000  # cells times components up to which every cell is explained
 CANDIDATES = 600  # cells of each kind that are explained
 KEPT = 100  # cells of each kind that are listed
 PROBABLY = 0.5
+SURPRISING = 0.1  # cells whose row gives their value less than this are worth a look
+WIDEST = 600  # columns whose pairs are looked at
 MAP_ROWS = 5000
 RESIDUAL_ROWS = 5000
 
@@ -33,8 +36,10 @@ class Reading:
     @property
     def title(self) -> str:
         """The family and its size."""
-        size = size_text(self.size)
-        return f"{self.contestant.title} ({size})" if size else self.contestant.title
+        size, n = size_text(self.size), len(self.model.components_)
+        if self.contestant.limit or self.size is None:
+            size = f"{n} {self.noun if n == 1 else self.noun + 'es'}"
+        return f"{self.contestant.title} ({size})"
 
     @property
     def is_map(self) -> bool:
@@ -112,23 +117,56 @@ def some_rows(source: Source, n: int, seed: int) -> Any:
     return np.sort(stream(seed, "rows", 99).permutation(source.shape[0])[:n])
 
 
+def widest(marginals: Any, most: int) -> Any:
+    """All columns, or of very many those that vary most, in the order of the table."""
+    if len(marginals) <= most:
+        return np.arange(len(marginals))
+    return np.sort(np.argsort(-marginals * (1 - marginals), kind="stable")[:most])
+
+
+def in_ranges(values: list[str]) -> list[str]:
+    """Labels; numbers of many kinds become four ranges with about equally many rows.
+
+    Examples
+    --------
+    >>> sorted(set(in_ranges([str(age) for age in range(20, 60)])))
+    ['20 to 29', '30 to 39', '40 to 49', '50 to 59']
+    """
+    try:
+        numbers = np.array([float(value) if value != "" else np.nan for value in values])
+    except ValueError:
+        return values
+    seen = numbers[np.isfinite(numbers)]
+    if len(np.unique(seen)) <= 12:
+        return values
+    place = np.searchsorted(np.quantile(seen, [0.25, 0.5, 0.75]), numbers, side="right")
+    names = []
+    for quarter in range(4):
+        mine = numbers[(place == quarter) & np.isfinite(numbers)]
+        names.append(f"{mine.min():g} to {mine.max():g}" if len(mine) else "")
+    return [names[quarter] if np.isfinite(number) else "" for number, quarter in zip(numbers, place)]
+
+
 def worth_a_look(reading: Reading, source: Source, seed: int) -> list[dict[str, Any]]:
     """Surprising ones and zeros, and zeros that were probably lost, the most surprising of each first.
 
-    All cells (of large tables those of a sample of rows) are predicted from their rows; the least expected are explained one
-    by one, each from the other cells of its row.
+    Every cell is explained from the other cells of its row; of larger tables those that their rows, the cell included, expect
+    least (of very large ones in a sample of rows).
     """
     n_rows = max(1, min(source.shape[0], MOST_CELLS // source.shape[1]))
     chosen = some_rows(source, n_rows, seed)
     part = source if len(chosen) == source.shape[0] else RowsSource(source, chosen)
-    rows, columns = _least_expected(reading.model, part)
+    if part.shape[0] * part.shape[1] * len(reading.model.components_) <= ALL_CELLS:
+        rows, columns = (places.ravel() for places in np.indices(part.shape))
+    else:
+        rows, columns = _least_expected(reading.model, part)
     if not len(rows):
         return []
     explained = reading.model.explain(part, cells=(rows, columns))
     names = reading.names()
     out = []
     for kind, code in (("surprising one", ONE), ("surprising zero", ZERO)):
-        which = np.flatnonzero(explained.value == code)
+        which = np.flatnonzero((explained.value == code) & (explained.surprise > -np.log(SURPRISING)))
         for i in which[np.argsort(-explained.surprise[which], kind="stable")][:KEPT]:
             lost = explained.missing is not None and code == ZERO and explained.missing[i] >= PROBABLY
             best = int(explained.share[i].argmax())
@@ -195,13 +233,14 @@ def residual_pairs(model: Any, source: Source, seed: int, top: int = 15) -> list
     """Pairs of columns that go together more, or less, than the model says: correlations of residuals (Yen's Q3, 1984)."""
     part = RowsSource(source, some_rows(source, RESIDUAL_ROWS, seed))
     ready = model._model.ready(model._params)
-    d = source.shape[1]
+    columns = widest(model.marginals_, WIDEST)
+    d = len(columns)
     products, squares, known = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, d))
     for b in range(part.n_blocks):
         block = part.block(b)
-        codes = block.codes()
+        codes = block.codes()[:, columns]
         seen = (codes != UNKNOWN).astype(np.float64)
-        left = np.where(seen > 0, (codes == ONE) - model._model.fill(block, ready), 0.0)
+        left = np.where(seen > 0, (codes == ONE) - model._model.fill(block, ready)[:, columns], 0.0)
         products += left.T @ left
         squares += (left**2).T @ seen
         known += seen.T @ seen
@@ -210,7 +249,7 @@ def residual_pairs(model: Any, source: Source, seed: int, top: int = 15) -> list
     first, second = np.triu_indices(d, 1)
     strong = np.argsort(-np.abs(q3[first, second]), kind="stable")[:top]
     return [
-        {"first": int(j), "second": int(k), "q3": float(q3[j, k]), "n": int(known[j, k])}
+        {"first": int(columns[j]), "second": int(columns[k]), "q3": float(q3[j, k]), "n": int(known[j, k])}
         for j, k in zip(first[strong], second[strong])
     ]
 
@@ -219,7 +258,7 @@ def cross_tables(main: Any, n_components: int, labels: dict[str, list[str]]) -> 
     """Rows of every label in every component; labels with many values are cut to the most frequent."""
     out = {}
     for name, values in labels.items():
-        words, place = np.unique(np.array([str(v) for v in values]), return_inverse=True)
+        words, place = np.unique(np.array([str(v) for v in in_ranges(values)]), return_inverse=True)
         counts = np.zeros((n_components, len(words)), int)
         np.add.at(counts, (main, place), 1)
         order = np.argsort(-counts.sum(axis=0), kind="stable")[:12]

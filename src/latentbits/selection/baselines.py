@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+from scipy.special import betaln
 
 from ..data.block import ONE, Block
 from ..data.source import Source, open_source
@@ -25,6 +26,9 @@ class IndependentColumns:
     ----------
     smoothing : float
         Counts added to the ones and to the zeros of every column.
+    pooled : bool
+        Draw every column toward the share of ones of the whole table instead, as strongly as the columns are alike
+        (empirical Bayes, beta-binomial): the baseline to beat where ones are rare.
 
     Examples
     --------
@@ -33,8 +37,11 @@ class IndependentColumns:
     [0.4, 0.8]
     """
 
-    def __init__(self, smoothing: float = 1.0) -> None:
-        self.smoothing = smoothing
+    def __init__(self, smoothing: float = 1.0, pooled: bool = False) -> None:
+        self.smoothing, self.pooled = smoothing, pooled
+
+    def __repr__(self) -> str:
+        return f"IndependentColumns({self.smoothing}, pooled={self.pooled})"
 
     def fit(self, X: Any, sample_weight: Any = None) -> IndependentColumns:
         """Count."""
@@ -49,6 +56,8 @@ class IndependentColumns:
             if block.unknown is not None:
                 seen -= block.unknown.t_dot(weights)[:, 0]
         self.probs_ = (ones + self.smoothing) / (seen + 2 * self.smoothing)
+        if self.pooled:
+            self.probs_ = pooled_shares(ones, seen)
         return self
 
     def score_samples(self, X: Any) -> Any:
@@ -73,6 +82,22 @@ class IndependentColumns:
         return float(self.score_samples(X).mean())
 
 
+def pooled_shares(ones: Any, seen: Any) -> Any:
+    """Shares of ones (D,), drawn toward that of all columns with the strength that makes the counts most probable.
+
+    Examples
+    --------
+    >>> pooled_shares(np.array([0.0, 1.0, 0.0, 1.0]), np.full(4, 100.0)).round(3).tolist()
+    [0.006, 0.006, 0.006, 0.006]
+    """
+    mean = (ones.sum() + 0.5) / (seen.sum() + 1.0)
+    strengths = np.logspace(-1, 4, 41)[:, None]
+    on, off = strengths * mean, strengths * (1 - mean)
+    fits = (betaln(ones + on, seen - ones + off) - betaln(on, off)).sum(axis=1)
+    best = float(strengths[fits.argmax(), 0])
+    return (ones + best * mean) / (seen + best)
+
+
 class ChowLiuTree:
     """The tree of column pairs with the most mutual information (Chow & Liu 1968).
 
@@ -80,6 +105,11 @@ class ChowLiuTree:
     ----------
     smoothing : float
         Counts added to each cell of a table of counts: of a column, of a pair, of a column given its parent.
+    pooled : bool
+        Draw columns toward the table (see :class:`IndependentColumns`), and a column given its parent toward itself, by
+        ``smoothing`` counts.
+    most_columns : int
+        Of more columns those that vary most are in the tree, the others independent: pairs need memory by their square.
 
     Examples
     --------
@@ -88,30 +118,37 @@ class ChowLiuTree:
     [-1, 0, 0]
     """
 
-    def __init__(self, smoothing: float = 1.0) -> None:
-        self.smoothing = smoothing
+    def __init__(self, smoothing: float = 1.0, pooled: bool = False, most_columns: int = 2000) -> None:
+        self.smoothing, self.pooled, self.most_columns = smoothing, pooled, most_columns
+
+    def __repr__(self) -> str:
+        return f"ChowLiuTree({self.smoothing}, pooled={self.pooled}, most_columns={self.most_columns})"
 
     def fit(self, X: Any, sample_weight: Any = None) -> ChowLiuTree:
         """Count pairs, grow the tree."""
         _check_smoothing(self.smoothing)
         source = open_source(X, owner="ChowLiuTree", sample_weight=sample_weight)
         a = self.smoothing
-        counts = _pair_tables(_pair_counts(source))
+        alone = IndependentColumns(a, self.pooled).fit(source).probs_
+        members = np.arange(len(alone))
+        if len(alone) > self.most_columns:
+            members = np.sort(np.argsort(-alone * (1 - alone), kind="stable")[: self.most_columns])
+        counts = _pair_tables(_pair_counts(source, members))
         # The spanning tree of least weight skips zeros, so information enters as a positive cost.
         information = _mutual_information((counts + a) / (counts.sum(axis=0) + 4 * a))
         cost = information.max() + 1.0 - information
         np.fill_diagonal(cost, 0.0)
-        tree = minimum_spanning_tree(sp.csr_array(cost))
-        order, parents = breadth_first_order(tree, 0, directed=False)
-        self.parents_ = np.where(parents == -9999, -1, parents)
-        self.order_ = order
-        self.root_prob_ = float((counts[3, 0, 0] + a) / (counts[0, 0, 0] + counts[3, 0, 0] + 2 * a))
-        on_given = np.empty((source.shape[1], 2))
+        order, parents = breadth_first_order(minimum_spanning_tree(sp.csr_array(cost)), 0, directed=False)
+        self.parents_ = np.full(len(alone), -1)
+        self.on_given_ = np.repeat(alone[:, None], 2, axis=1)
         for j in order[1:]:
-            table = counts[:, j, self.parents_[j]] + a  # of (j, parent) = 00, 01, 10, 11
-            on_given[j] = table[2] / (table[0] + table[2]), table[3] / (table[1] + table[3])
-        on_given[0] = self.root_prob_
-        self.on_given_ = on_given
+            table = counts[:, j, parents[j]]  # of (j, parent) = 00, 01, 10, 11
+            toward = 2 * a * alone[members[j]] if self.pooled else a
+            self.parents_[members[j]] = members[parents[j]]
+            off, on = table[0] + table[2] + 2 * a, table[1] + table[3] + 2 * a
+            self.on_given_[members[j]] = (table[2] + toward) / off, (table[3] + toward) / on
+        others = np.setdiff1d(np.arange(len(alone)), members)
+        self.order_ = np.concatenate((members[order], others))  # parents before children; several have none
         return self
 
     def score_samples(self, X: Any) -> Any:
@@ -130,36 +167,39 @@ class ChowLiuTree:
         return out
 
     def _messages(self, codes: Any) -> tuple[Any, Any, Any]:
-        """Collect toward the root.
+        """Collect toward the roots.
 
-        Returns what the cells below and at every column say about its value, ``below`` (2, D, n), and about that of its
-        parent, ``upward`` (2, D, n), both scaled to a largest value of one, and the log-likelihood (n,).
+        Returns what the cells below and at every column say about its value, ``below`` (2, D, n), scaled to a largest value
+        of one, what it says about that of its parent, ``upward`` (2, D, n), and the log-likelihood (n,).
         """
         cells = np.ascontiguousarray(codes.T)
         below = np.stack([cells != ONE, cells != 0]).astype(np.float64)  # an unknown cell allows both values
         upward = np.ones_like(below)
         logs = np.zeros(len(codes))
-        for j in self.order_[:0:-1]:
-            scale = below[:, j].max(axis=0)
-            logs += np.log(scale)
-            below[:, j] /= scale
+        for j in self.order_[::-1]:
+            if self.parents_[j] < 0:
+                logs += np.log(below[0, j] * (1 - self.on_given_[j, 0]) + below[1, j] * self.on_given_[j, 0])
+                continue
             for value in (0, 1):
                 on = self.on_given_[j, value]
                 upward[value, j] = below[0, j] * (1 - on) + below[1, j] * on
-            below[:, self.parents_[j]] *= upward[:, j]
-        root = below[0, 0] * (1 - self.root_prob_) + below[1, 0] * self.root_prob_
-        return below, upward, logs + np.log(root)
+            up = self.parents_[j]
+            below[:, up] *= upward[:, j]
+            scale = below[:, up].max(axis=0)  # many children would otherwise multiply it away
+            below[:, up] /= scale
+            logs += np.log(scale)
+        return below, upward, logs
 
     def _beliefs(self, codes: Any) -> Any:
-        """P(cell = 1 given the known cells of its row) (n, D), by messages away from the root."""
+        """P(cell = 1 given the known cells of its row) (n, D), by messages away from the roots."""
         below, upward, _ = self._messages(codes)
         on = np.empty(codes.T.shape)
         above = np.empty_like(below)  # probability of every value, given all that is not below it
         for j in self.order_:
-            if j == self.order_[0]:
-                above[1, j] = self.root_prob_
+            up = self.parents_[j]
+            if up < 0:
+                above[1, j] = self.on_given_[j, 0]
             else:
-                up = self.parents_[j]
                 rest = above[:, up] * below[:, up] / upward[:, j]
                 rest /= rest.sum(axis=0)
                 above[1, j] = rest[0] * self.on_given_[j, 0] + rest[1] * self.on_given_[j, 1]
@@ -201,26 +241,26 @@ class _PairCounts(NamedTuple):
     known: Any  # both are known
 
 
-def _pair_counts(source: Source) -> _PairCounts:
-    """Counts of all pairs."""
+def _pair_counts(source: Source, columns: Any) -> _PairCounts:
+    """Counts of all pairs of some columns."""
     tree = TreeSum(source.n_blocks)
     for b in range(source.n_blocks):
-        tree.put(b, _block_pairs(source.block(b)))
+        tree.put(b, _block_pairs(source.block(b), columns))
     total: _PairCounts = tree.total()
     return total
 
 
-def _block_pairs(block: Block) -> _PairCounts:
+def _block_pairs(block: Block, columns: Any) -> _PairCounts:
     """Pair counts of a block, from its marks alone."""
-    shape = (block.n_rows, block.n_columns)
+    shape = (block.n_rows, len(columns))
     weights = block.row_weights()[:, None]
-    ones = _matrix(*block.ones.lists(), shape)
+    ones = _matrix(*block.ones.lists(), block.n_columns)[:, columns]
     heavy = ones.multiply(weights).tocsr()
     both = (heavy.T @ ones).toarray()
     first = np.repeat(np.diag(both)[:, None], shape[1], axis=1)
     known = np.full((shape[1], shape[1]), float(weights.sum()))
     if block.unknown is not None:
-        unknown = _matrix(*block.unknown.lists(), shape)
+        unknown = _matrix(*block.unknown.lists(), block.n_columns)[:, columns]
         hidden = (unknown.multiply(weights).tocsr().T @ unknown).toarray()
         blank = np.diag(hidden)
         first = first - (heavy.T @ unknown).toarray()
@@ -228,9 +268,9 @@ def _block_pairs(block: Block) -> _PairCounts:
     return _PairCounts(both, first, known)
 
 
-def _matrix(indptr: Any, indices: Any, shape: tuple[int, int]) -> Any:
+def _matrix(indptr: Any, indices: Any, n_columns: int) -> Any:
     """Marks as a sparse matrix."""
-    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
+    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(indptr) - 1, n_columns))
 
 
 def _pair_tables(counts: _PairCounts) -> Any:

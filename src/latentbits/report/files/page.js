@@ -27,6 +27,8 @@
   function empty(node) { while (node.firstChild) node.removeChild(node.firstChild); return node; }
   function fixed(value, digits) { return value === null || value === undefined ? "" : Number(value).toFixed(digits); }
   function percent(value) { return value === null || value === undefined ? "" : (100 * value).toFixed(value < 0.1 ? 1 : 0) + "%"; }
+  // Probabilities of cells travel as bytes.
+  function chanceText(byte) { return byte === 0 ? "below 0.2%" : byte === 255 ? "above 99.8%" : percent(byte / 255); }
   function unpack(text) {
     const raw = atob(text), out = new Uint8Array(raw.length);
     for (let i = 0; i < raw.length; i++) out[i] = raw.charCodeAt(i);
@@ -58,6 +60,8 @@
   for (const [id, text] of SECTIONS) if (id !== "families" || data.comparison !== null) put(at("nav"), make("a", text, { href: "#" + id }));
 
   // ---- overview
+  at("headline").textContent = data.headline;
+  if (!data.headline) at("headline").remove();
   at("verdict").textContent = data.verdict;
   for (const line of data.facts) put(at("facts"), make("li", line));
   for (const note of data.notes) put(at("doubts"), make("p", note, { className: "doubt" }));
@@ -66,7 +70,7 @@
   if (data.comparison === null) at("families").remove();
   else (function families() {
     const rows = data.comparison.rows, plan = data.comparison.plan;
-    at("families-hint").textContent = "Log-loss of cells that no model saw, in nats per cell; smaller is better. The bars are two standard errors of the difference to the best family, paired cell by cell. Squares are the baselines.";
+    at("families-hint").textContent = "Log-loss of cells that no model saw, in nats per cell; smaller is better. The bars are two standard errors of the difference to the best family, paired cell by cell: each difference has its own, so that a larger one can be less sure. Squares are the baselines.";
     const scored = rows.filter((r) => r.log_loss !== undefined);
     const width = Math.max(300, Math.min(760, at("family-plot").clientWidth || 760)), left = Math.round(Math.min(250, 0.45 * width)), height = 26 * scored.length + 46, right = 22;
     const low = Math.min(...scored.map((r) => r.log_loss - 2 * (r.se || 0))), high = Math.max(...scored.map((r) => r.log_loss + 2 * (r.se || 0)));
@@ -74,11 +78,11 @@
     const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, style: `max-width:${width}px`, role: "img", "aria-label": "Log-loss of every family; the table below has the numbers" });
     scored.forEach((r, i) => {
       const y = 22 + 26 * i;
-      put(svg, draw("line", { x1: left, x2: width - right, y1: y, y2: y, stroke: css("--line"), "stroke-width": 1 }));
-      put(svg, draw("text", { x: left - 10, y: y + 4, "text-anchor": "end" }, shorter(r.title, Math.floor(left / 6.6))));
+      put(svg, draw("line", { x1: left, x2: width - right, y1: y, y2: y, stroke: "var(--line)", "stroke-width": 1 }));
+      put(svg, draw("text", { x: left - 10, y: y + 4, "text-anchor": "end" }, shorter(r.title, Math.floor(left / 7.6))));
       if (r.se) put(svg, draw("line", { x1: x(r.log_loss - 2 * r.se), x2: x(r.log_loss + 2 * r.se), y1: y, y2: y, stroke: "currentColor", "stroke-width": 2 }));
-      if (r.baseline) put(svg, draw("rect", { x: x(r.log_loss) - 5, y: y - 5, width: 10, height: 10, fill: css("--hole"), stroke: "currentColor" }));
-      else put(svg, draw("circle", { cx: x(r.log_loss), cy: y, r: 6, fill: r.model === data.comparison.best ? css("--pick") : css("--accent"), stroke: "currentColor" }));
+      if (r.baseline) put(svg, draw("rect", { x: x(r.log_loss) - 5, y: y - 5, width: 10, height: 10, fill: "var(--hole)", stroke: "currentColor" }));
+      else put(svg, draw("circle", { cx: x(r.log_loss), cy: y, r: 6, fill: r.model === data.comparison.best ? "var(--pick)" : "var(--accent)", stroke: "currentColor" }));
     });
     const ticks = width > 500 ? 4 : 2;
     for (let t = 0; t <= ticks; t++) {
@@ -115,10 +119,12 @@
   }
   function showModel(number) {
     const model = data.models[number], node = empty(at("model"));
-    put(node, make("p", "In this model " + model.story + ". " + (model.components[0] && model.components[0].value === "loading" ? "Bars are loadings: how a step along the scale changes the log odds of a cell." : "Bars are probabilities of a one within the " + model.noun + "; the tick is the share of ones overall."), { className: "hint" }));
+    put(node, make("p", "In this model " + model.story + ". " + (model.components[0] && model.components[0].value === "loading" ? "Bars are loadings: how a step along the scale changes the log odds of a cell." : "Bars are probabilities of a one within the " + model.noun + "; the tick is the share of ones overall.") + (data.shape[1] > 12 ? " The twelve columns that stand out most are shown; the table “components” beside this file has all." : ""), { className: "hint" }));
+    if (data.finding === "nothing") put(node, make("p", "No family predicts better than independent columns here: take what follows for chance.", { className: "doubt" }));
     const cards = make("div", null, { className: "cards" });
-    for (const part of model.components) {
-      const share = part.weight === null || part.weight === undefined ? "" : " · " + percent(part.weight);
+    for (const [place, part] of model.components.entries()) {
+      let share = part.weight === null || part.weight === undefined ? "" : " · " + percent(part.weight);
+      if (number === 0 && data.components[place] === part.name) share += " · strongest in " + data.sizes[place] + " rows";
       put(cards, put(make("div", null, { className: "card" }), make("h3", part.name + share), bars(part.features, part.value)));
     }
     put(node, cards);
@@ -174,7 +180,7 @@
       const counts = level.values.map(() => 0);
       for (let i = 0; i < nRows; i++) if (selected[i]) counts[level.codes[i]] += 1;
       const parts = level.values.map((v, k) => [v, counts[k]]).filter((p) => p[1]).sort((a, b) => b[1] - a[1]).slice(0, 6);
-      put(node, put(make("p", null, { className: "long" }), make("strong", name + ": "), document.createTextNode(parts.map((p) => (p[0] === "" ? "(blank)" : p[0]) + " " + p[1]).join(", "))));
+      put(node, put(make("p", null, { className: "long" }), make("strong", name + ": "), document.createTextNode(parts.map((p) => (p[0] === "" ? "(blank)" : p[0]) + " (" + p[1] + ")").join(", "))));
     }
     const members = [];
     for (let i = 0; i < nRows && members.length < 200; i++) if (selected[i]) members.push(rowName(i));
@@ -203,7 +209,7 @@
   mapCanvas.height = Math.round(0.8 * mapCanvas.width);
   const box = { from: null, to: null, cross: [mapCanvas.width / 2, mapCanvas.height / 2], corner: false };
   const jitter = (i, k) => { const v = Math.sin((i + 1) * (k ? 78.233 : 12.9898)) * 43758.5453; return v - Math.floor(v) - 0.5; };
-  let spots = [];
+  let spots = [], byKeys = false;
   if (hasMap) {
     const xs = data.rows.map.map((p) => p[0]), ys = data.rows.map.map((p) => p.length > 1 ? p[1] : 0);
     const span = (v) => { const a = Math.min(...v), b = Math.max(...v); return b > a ? [a, b] : [a - 1, b + 1]; };
@@ -240,7 +246,7 @@
       ctx.strokeRect(box.from[0], box.from[1], box.to[0] - box.from[0], box.to[1] - box.from[1]);
       ctx.setLineDash([]);
     }
-    if (document.activeElement === mapCanvas) {
+    if (byKeys && document.activeElement === mapCanvas) {
       ctx.strokeStyle = css("--ink"); ctx.lineWidth = 1;
       ctx.beginPath(); ctx.moveTo(box.cross[0] - 8, box.cross[1]); ctx.lineTo(box.cross[0] + 8, box.cross[1]); ctx.moveTo(box.cross[0], box.cross[1] - 8); ctx.lineTo(box.cross[0], box.cross[1] + 8); ctx.stroke();
     }
@@ -273,7 +279,7 @@
       colouring().values.forEach((v, k) => put(group, make("option", v === "" ? "(blank)" : v, { value: String(k) })));
     };
     by.addEventListener("change", () => { options(); showLegend(); if (hasMap) showMap(); });
-    group.addEventListener("change", () => { box.from = box.to = null; const k = group.value; const level = colouring(); select((i) => k !== "" && level.codes[i] === Number(k)); });
+    group.addEventListener("change", () => { box.from = box.to = null; box.corner = false; const k = group.value; const level = colouring(); select((i) => k !== "" && level.codes[i] === Number(k)); });
     const clear = make("button", "Clear selection", { type: "button" });
     clear.addEventListener("click", clearSelection);
     put(at("map-controls"), put(make("label", "Colour and shape by "), by), put(make("label", "Select "), group), clear);
@@ -287,7 +293,7 @@
       return [(event.clientX - frame.left) * mapCanvas.width / frame.width, (event.clientY - frame.top) * mapCanvas.height / frame.height];
     };
     let dragging = false;
-    mapCanvas.addEventListener("pointerdown", (event) => { dragging = true; box.from = box.to = place(event); mapCanvas.setPointerCapture(event.pointerId); });
+    mapCanvas.addEventListener("pointerdown", (event) => { dragging = true; byKeys = false; box.from = box.to = place(event); mapCanvas.setPointerCapture(event.pointerId); });
     mapCanvas.addEventListener("pointermove", (event) => { if (dragging) { box.to = place(event); showMap(); } });
     mapCanvas.addEventListener("pointerup", (event) => {
       if (!dragging) return;
@@ -295,7 +301,9 @@
       box.to = place(event);
       if (Math.abs(box.to[0] - box.from[0]) + Math.abs(box.to[1] - box.from[1]) < 6) clearSelection(); else selectBox();
     });
+    mapCanvas.addEventListener("pointercancel", () => { dragging = false; clearSelection(); });
     mapCanvas.addEventListener("keydown", (event) => {
+      byKeys = true;
       const step = event.shiftKey ? 40 : 10, moves = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
       if (moves[event.key]) {
         box.cross = [Math.min(mapCanvas.width, Math.max(0, box.cross[0] + moves[event.key][0])), Math.min(mapCanvas.height, Math.max(0, box.cross[1] + moves[event.key][1]))];
@@ -321,7 +329,7 @@
     canvas.width = d * w + left + (top ? 70 : 2); canvas.height = n * h + top + 2;
     canvas.style.maxWidth = "none";
     let here = [0, 0];
-    at("matrix-hint").textContent = (n < data.shape[0] || d < data.shape[1] ? n + " of " + data.shape[0] + " rows and " + d + " of " + data.shape[1] + " columns are shown. " : "") + "Rows are ordered by " + (data.models.length ? data.models[0].noun : "component") + "; the stripe at the left has its colours. Point at a cell, or move with the arrow keys, to see why it is what it is.";
+    at("matrix-hint").textContent = (n < data.shape[0] || d < data.shape[1] ? n + " of " + data.shape[0] + " rows and " + d + " of " + data.shape[1] + " columns are shown (rows evenly drawn, the columns that vary most). " : "") + "Rows are ordered by " + (data.models.length ? data.models[0].noun : "component") + "; the stripe at the left has its colours. Point at a cell, or move with the arrow keys, to see why it is what it is.";
     const legend = [["--one", "1"], ["--zero", "0"], ["--hole", "blank"]];
     for (const [colour, text] of legend) {
       const icon = make("i");
@@ -360,7 +368,7 @@
       const isOne = bit(ones, row, column), isHole = bit(unknown, row, column), p = chance[c] / 255;
       put(node, put(make("p"), make("strong", data.columns[column])));
       put(node, make("p", rowName(row) + " · " + data.components[data.rows.main[row]]));
-      put(node, make("p", isHole ? "blank; a one with probability " + percent(p) : "is " + (isOne ? "1" : "0") + "; the rest of the row gives a one the probability " + percent(p)));
+      put(node, make("p", isHole ? "blank; a one with probability " + chanceText(chance[c]) : "is " + (isOne ? "1" : "0") + "; the rest of the row gives a one the probability " + chanceText(chance[c])));
       if (!isHole && (isOne ? p < 0.1 : p > 0.9)) put(node, make("p", isOne ? "A surprising one." : "A surprising zero."));
       let why = m.causes[first[c]] + " " + percent(firstShare[c] / 255);
       if (second[c] !== first[c] && secondShare[c] > 12) why += ", " + m.causes[second[c]] + " " + percent(secondShare[c] / 255);
@@ -402,7 +410,7 @@
     const most = Math.max(...b.counts), svg = draw("svg", { viewBox: "0 0 420 130", style: "max-width:420px", role: "img", "aria-label": "How probable the model finds a one in the blanks" });
     b.counts.forEach((count, i) => {
       const height = 80 * count / most;
-      put(svg, draw("rect", { x: 10 + 40 * i, y: 100 - height, width: 36, height, fill: css("--accent") }), draw("text", { x: 28 + 40 * i, y: 96 - height, "text-anchor": "middle" }, String(count)));
+      put(svg, draw("rect", { x: 10 + 40 * i, y: 100 - height, width: 36, height, fill: "var(--accent)" }), draw("text", { x: 28 + 40 * i, y: 96 - height, "text-anchor": "middle" }, String(count)));
       put(svg, draw("text", { x: 10 + 40 * i, y: 116, "text-anchor": "middle", class: "dim" }, (i / 10).toFixed(1)));
     });
     put(svg, draw("text", { x: 410, y: 116, "text-anchor": "middle", class: "dim" }, "1.0"));
@@ -425,7 +433,7 @@
     const names = Object.keys(data.comparison.curves), size = 380, pad = 42;
     const to = (v) => pad + (size - 2 * pad) * v;
     const svg = draw("svg", { viewBox: `0 0 ${size} ${size}`, style: `max-width:${size + 60}px`, role: "img", "aria-label": "Calibration: predicted probability against share of ones" });
-    put(svg, draw("rect", { x: pad, y: pad, width: size - 2 * pad, height: size - 2 * pad, fill: "none", stroke: css("--line") }), draw("line", { x1: to(0), y1: size - to(0), x2: to(1), y2: size - to(1), stroke: css("--soft"), "stroke-dasharray": "4 4" }));
+    put(svg, draw("rect", { x: pad, y: pad, width: size - 2 * pad, height: size - 2 * pad, fill: "none", stroke: "var(--line)" }), draw("line", { x1: to(0), y1: size - to(0), x2: to(1), y2: size - to(1), stroke: "var(--soft)", "stroke-dasharray": "4 4" }));
     const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
     const key = make("div", null, { className: "legend" });
     names.forEach((name, k) => {
@@ -438,7 +446,7 @@
       put(key, put(make("span"), line, document.createTextNode(row.title + ": calibration error " + fixed(row.calibration_error, 3))));
     });
     for (const t of [0, 0.5, 1]) put(svg, draw("text", { x: to(t), y: size - 24, "text-anchor": "middle", class: "dim" }, String(t)), draw("text", { x: 32, y: size - to(t) + 4, "text-anchor": "end", class: "dim" }, String(t)));
-    put(svg, draw("text", { x: size / 2, y: size - 6, "text-anchor": "middle" }, "predicted probability of hidden cells"), draw("text", { x: 14, y: size / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${size / 2})` }, "share of ones"));
+    put(svg, draw("text", { x: size / 2, y: size - 6, "text-anchor": "middle" }, "predicted probability of hidden cells"), draw("text", { x: 12, y: size / 2 - 60, "text-anchor": "middle", transform: `rotate(-90 12 ${size / 2 - 60})` }, "share of ones"));
     put(at("calibration"), svg, key);
   }
   function fits() {
@@ -466,6 +474,18 @@
 
   for (const listener of listeners) listener();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { for (const listener of listeners) listener(); });
-  window.addEventListener("beforeprint", () => { for (const fold of document.querySelectorAll("details")) fold.open = true; });
+  // Paper is light, whatever the screen is; what was folded is folded again afterwards.
+  let folded = [];
+  window.addEventListener("beforeprint", () => {
+    folded = Array.from(document.querySelectorAll("details:not([open])"));
+    for (const fold of folded) fold.open = true;
+    document.documentElement.classList.add("printing");
+    for (const listener of listeners) listener();
+  });
+  window.addEventListener("afterprint", () => {
+    for (const fold of folded) fold.open = false;
+    document.documentElement.classList.remove("printing");
+    for (const listener of listeners) listener();
+  });
   document.documentElement.setAttribute("data-ready", "true");
 })();
