@@ -194,13 +194,13 @@ def test_everything_is_written(found, table):
 
 
 def test_the_most_surprising_cells_are_found(found, table):
-    """The first of the list are the most surprising of all cells, each explained from the others of its row."""
+    """All cells to which the others of their row give less than one in ten, and no others."""
     every = found.winner.model.explain(table.data)
-    surprise = np.where(every.value == 1, every.surprise, -1)
-    top = np.argsort(-surprise)[:5]
-    assert all(np.exp(-c["surprise"]) < 0.1 for c in found.look)
-    listed = {(c["row"], c["column"]) for c in found.look if c["kind"] == "surprising one"}
-    assert all((int(every.row[i]), int(every.column[i])) in listed for i in top)
+    for kind, code in (("surprising one", 1), ("surprising zero", 0)):
+        truth = np.flatnonzero((every.value == code) & (every.surprise > np.log(10)))
+        assert len(truth) and {(int(every.row[i]), int(every.column[i])) for i in truth} == {
+            (c["row"], c["column"]) for c in found.look if c["kind"] == kind
+        }
 
 
 def test_labels_are_not_fitted(found, table, tmp_path):
