@@ -108,6 +108,8 @@ def test_columns_of_other_kinds_are_told_of(tmp_path):
     refused = written(tmp_path, "e.csv", "q1,q2,q3\n" + "\n".join(["1,2,1", "2,9,2", "9,1,1", "1,1,2"] * 10))
     told = advice(refused, examine(refused), "explore")
     assert "--blank 9" in told and told.endswith("--blank 9 --one 1 --zero 2")
+    told = advice(refused, examine(refused, own=["1", "2"]), "explore", ["--one", "1", "--zero", "2"])
+    assert told.endswith("--one 1 --zero 2 --blank 9")
     kept = written(tmp_path, "f.csv", "q1,q2\n" + "\n".join(["yes,no", "Don't know,yes", "no,no"] * 10))
     assert advice(kept, examine(kept), "explore").endswith("""--blank 'Don'"'"'t know'""")
     numbers = written(tmp_path, "g.csv", "a,b\n" + "\n".join(f"{i},{i * 1.5 + 2}" for i in range(60)) + "\ninf,3\n")

@@ -119,7 +119,7 @@ def _column(name: str, seen: dict[str, int], n_rows: int) -> Column:
     """What the values of a column make of it."""
     silent = tuple(sorted(word for word in seen if word.lower() in NO_ANSWER))
     rest = {word: n for word, n in seen.items() if word not in silent}
-    if silent and len(seen) > 2 and len(rest) in (1, 2):  # codes of yes and no, and of no answer
+    if silent and (not rest or (len(seen) > 2 and len(rest) in (1, 2))):  # codes of yes and no, and of no answer
         return _column(name, rest, n_rows)._replace(no_answer=silent)
     shown = sorted(seen, key=lambda word: (-seen[word], word))
     numbers = [number for number in map(_number, seen) if number is not None]
