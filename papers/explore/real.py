@@ -40,7 +40,7 @@ def explored(name: str, options: list[str], out: Path) -> dict[str, Any]:
         "log_loss": best["log_loss"],
         "calibration_error": best["calibration_error"],
         "wide_calibration_error": best["wide_calibration_error"],
-        "verdict": content["verdict"],
+        "verdict": f"{content['headline']} {content['verdict']}",
         "plan": content["comparison"]["plan"],
         "losses": {row["model"]: row.get("log_loss") for row in content["comparison"]["rows"]},
         "report_megabytes": round(len(page.encode()) / 1e6, 2),

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InputError
+from ..errors import CellError, InputError
 
 TablePath = Annotated[
     str,
@@ -181,7 +181,7 @@ class TableFile:
         columns = examine(self.path, aside=[name for name in aside if name is not None], own=own, **how)
         told = advice(self.path, columns, self.command, self.given())
         if told is not None:
-            raise InputError(told)
+            raise CellError(told)
         return opened
 
     def _check_columns(self, wanted: list[str], there: list[str]) -> None:
