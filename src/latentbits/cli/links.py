@@ -124,7 +124,7 @@ def _model(
 def _hint(table: TableFile, message: str) -> str:
     """What else a text file may be whose cells make no sense."""
     told = table.how["format"] is not None or not table.path.lower().endswith((".csv", ".tsv", ".txt", ".gz"))
-    if told or not ("cell (" in message or "fields" in message):
+    if told or not any(words in message for words in ("cell (", "fields", "columns")):
         return ""
     return (
         " If the file is a list of edges (document,author), say --format triples; if it has one basket per line, --format "
