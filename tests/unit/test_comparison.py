@@ -390,7 +390,7 @@ def told(losses, n=4000, noise=0.02, structures=None):
         )
     about = {name: [Fitted(3, 1.0, 5, True, "")] for name in losses}
     plan = planned(Table(100, 5, 100), contestants(["mixture"]), 100, 1, 0.1, 0.1)
-    return Comparison.of(entrants, asked, said, np.arange(0), about, [], plan, None)
+    return Comparison.of(entrants, asked, said, np.arange(0), about, [], plan)
 
 
 def test_verdicts():
@@ -427,7 +427,7 @@ def test_bounds_are_not_ranked():
     ]
     about = {name: [Fitted(None, 1.0, 1, True, "")] for name in said}
     plan = planned(Table(100, 5, 100), contestants(["mixture"]), 100, 1, 0.1, 0.1)
-    found = Comparison.of(entrants, asked, said, np.arange(20), about, [], plan, None)
+    found = Comparison.of(entrants, asked, said, np.arange(20), about, [], plan)
     assert "row_below_best" not in found.row("bounded") and found.row("bounded")["row_kind"] == "lower bound"
     assert found.row("independent")["row_below_best"] == pytest.approx(1.0)  # to the tree, not to the bound
 

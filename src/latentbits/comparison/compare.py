@@ -20,10 +20,11 @@ from ..data.source import Source, open_source
 from ..data.summary import totals
 from ..engine.stats import add
 from ..errors import FitError, InputError, LatentBitsError, LatentBitsWarning
+from ..selection.choose import hidden_fills, log_losses
 from .contestants import Contestant, Table, contestants, size_text
 from .plan import Plan, default_budget, n_left, planned
 from .result import Comparison, Fitted
-from .scores import Answers, Questions, log_losses
+from .scores import Answers, Questions
 from .store import Store, digest_of_table
 
 CHOICE = 1000  # number of the draw of cells by which sizes are chosen
@@ -335,7 +336,7 @@ class _Job:
             said[name] = Answers(np.concatenate([part.probabilities for part in parts]), scores, parts[0].row_kind)
         held = np.concatenate([self.drawn(fold).held for fold in range(self.plan.n_folds)])
         about = {name: [part.about for part in parts] for name, parts in answers.items()}
-        return Comparison.of(entrants, asked, said, held, about, self.choices, self.plan, self.source)
+        return Comparison.of(entrants, asked, said, held, about, self.choices, self.plan)
 
 
 def _failures(one: Contestant) -> tuple[type[Exception], ...]:
@@ -357,17 +358,11 @@ def _questions(hidden: HiddenRows) -> Questions:
 
 
 def _filled(fitted: Any, hidden: HiddenRows) -> Any:
-    """P(cell = 1) of every hidden cell."""
-    of_family = isinstance(fitted, BaseEstimator)
-    ready = fitted._model.ready(fitted._params) if of_family else None
-    parts = []
-    for b in range(hidden.n_blocks):
-        block, asked = hidden.block(b), hidden.hidden(b)
-        if of_family:
-            parts.append(fitted._model.fill_at(block, ready, asked.rows, asked.columns))
-        else:
-            parts.append(fitted.fill_at(block, asked.rows, asked.columns))
-    return np.concatenate(parts)
+    """P(cell = 1) of every hidden cell; baselines and models that were brought along are asked block by block."""
+    if isinstance(fitted, BaseEstimator):
+        return hidden_fills(fitted, hidden)
+    asked = [hidden.hidden(b) for b in range(hidden.n_blocks)]
+    return np.concatenate([fitted.fill_at(hidden.block(b), cells.rows, cells.columns) for b, cells in enumerate(asked)])
 
 
 def _row_scores(fitted: Any, held: RowsSource | None) -> tuple[Any, str]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base import frame_of
-from ..data.source import Source
 from ..errors import FitError
+from ..selection.choose import log_losses
 from .contestants import SEVERAL_CAUSES, STRUCTURES, Contestant, size_text
 from .plan import Plan
 from .scores import (
@@ -19,7 +19,6 @@ from .scores import (
     auc,
     calibration_curve,
     calibration_error,
-    log_losses,
     paired,
     wide_calibration_error,
 )
@@ -106,7 +105,6 @@ class Comparison:
         about: dict[str, list[Fitted]],
         choices: list[dict[str, Any]],
         plan: Plan,
-        source: Source,
     ) -> Comparison:
         """Score the answers of all models."""
         losses = {name: log_losses(asked.values, answers.probabilities) for name, answers in said.items()}

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-CLIP = 1e-6  # predictions are kept this far from 0 and 1 before a log-loss is taken
 N_BINS = 20
 
 
@@ -41,12 +40,6 @@ class Paired:
         if self.se == 0:
             return 0.0 if self.difference == 0 else math.copysign(math.inf, self.difference)
         return self.difference / self.se
-
-
-def log_losses(values: Any, probabilities: Any) -> Any:
-    """Log-loss of every cell."""
-    on = np.clip(probabilities, CLIP, 1 - CLIP)
-    return -np.log(np.where(values == 1, on, 1 - on))
 
 
 def paired(first: Any, second: Any, groups: Any) -> Paired:

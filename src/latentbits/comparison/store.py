@@ -6,21 +6,16 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from ..base.passes import block_digest, fingerprint
 from ..data.source import Source
 from ..engine.checkpoint import read_sealed, write_sealed
 from ..errors import FileError
 
 
 def digest_of_table(source: Source) -> str:
-    """A checksum of what a table holds."""
-    digest = hashlib.sha256(repr((source.shape, source.labels.columns)).encode())
-    for b in range(source.n_blocks):
-        block = source.block(b)
-        for part in (*block.ones.lists(), *block.unknown_lists()):
-            digest.update(np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()
+    """A checksum of what a table holds and what its columns are called."""
+    cells = fingerprint(sum(block_digest(source.block(b)) for b in range(source.n_blocks)))
+    return hashlib.sha256(repr((source.shape, source.labels.columns, cells)).encode()).hexdigest()
 
 
 class Store:

@@ -19,6 +19,12 @@ class Made(NamedTuple):
     probs: np.ndarray
 
 
+def _make_blanks(unknown: float, rng: np.random.Generator, data: np.ndarray) -> None:
+    """Makes a share of the cells of ``data`` unknown (changed here)."""
+    if unknown > 0:
+        data[rng.random(data.shape) < unknown] = np.nan
+
+
 def make_mixture(
     n_rows: int = 500,
     n_columns: int = 20,
@@ -61,8 +67,7 @@ def make_mixture(
     probs = 1 / (1 + np.exp(-logits))
     causes: Any = rng.choice(n_components, n_rows, p=weights)
     data = (rng.random((n_rows, n_columns)) < probs[causes]).astype(float)
-    if unknown > 0:
-        data[rng.random(data.shape) < unknown] = np.nan
+    _make_blanks(unknown, rng, data)
     return Made(data, causes, weights, probs)
 
 
@@ -122,8 +127,7 @@ def make_aspect(
     levels = loss * rng.random(n_rows)
     lost = whole & (rng.random(whole.shape) < levels[:, None])
     data = (whole & ~lost).astype(float)
-    if unknown > 0:
-        data[rng.random(data.shape) < unknown] = np.nan
+    _make_blanks(unknown, rng, data)
     return MadeAspect(data, memberships, probs, levels, lost & ~np.isnan(data))
 
 
@@ -188,8 +192,7 @@ def _draw_noisy_or(links: Any, leak: Any, prior: Any, n_rows: int, unknown: floa
     sources = rng.random((n_rows, len(prior))) < prior
     off = np.exp(np.log1p(-leak) + sources @ np.log1p(-links))
     data = (rng.random(off.shape) >= off).astype(float)
-    if unknown > 0:
-        data[rng.random(data.shape) < unknown] = np.nan
+    _make_blanks(unknown, rng, data)
     return MadeNoisyOr(data, sources.astype(np.uint8), links, leak, prior)
 
 
@@ -301,8 +304,7 @@ def make_map(
     probs = 1.0 / (1.0 + np.exp(-basis.features(points) @ weights))
     nodes = rng.integers(len(points), size=n_rows)
     data = (rng.random((n_rows, n_columns)) < probs[nodes]).astype(float)
-    if unknown > 0:
-        data[rng.random(data.shape) < unknown] = np.nan
+    _make_blanks(unknown, rng, data)
     return MadeMap(data, nodes, points[nodes], probs)
 
 
@@ -357,8 +359,7 @@ def make_trait(
     scores = rng.standard_normal((n_rows, n_components))
     on = 1.0 / (1.0 + np.exp(-(constants + scores @ loadings)))
     data = (rng.random(on.shape) < on).astype(float)
-    if unknown > 0:
-        data[rng.random(data.shape) < unknown] = np.nan
+    _make_blanks(unknown, rng, data)
     return MadeTrait(data, scores, loadings, constants)
 
 
@@ -416,6 +417,5 @@ def make_boltzmann(
     hidden = states[rng.choice(len(states), n_rows, p=chances / chances.sum())]
     on = 1.0 / (1.0 + np.exp(-(visible + hidden @ couplings.T)))
     data = (rng.random(on.shape) < on).astype(float)
-    if unknown > 0:
-        data[rng.random(data.shape) < unknown] = np.nan
+    _make_blanks(unknown, rng, data)
     return MadeBoltzmann(data, hidden.astype(np.uint8), couplings, visible, hidden_bias)

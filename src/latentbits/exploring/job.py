@@ -176,7 +176,7 @@ def explore(
     if any(one.structure == "other" for one in contestants(models, n_components)):
         raise InputError("explore: only families of this package can be explored with; compare takes others, too.")
     _check_folder(folder, resume, (about or {}).get("path"))
-    _write(folder / "run.toml", to_toml(settings).encode())
+    write_atomically(folder / "run.toml", to_toml(settings).encode())
     job = _Job(
         folder,
         name or folder.name,
@@ -188,12 +188,10 @@ def explore(
         tables,
         settings,
         progress or _silent,
+        binarize=binarize,
+        id_name="row" if ids is None else str(getattr(X, "id_name", "id")) if type(X).__name__ == "Table" else "id",
     )
-    options = {"folds": folds, "budget": budget, "n_components": n_components}
-    job.binarize = binarize
-    if ids is not None:
-        job.id_name = str(getattr(X, "id_name", "id")) if type(X).__name__ == "Table" else "id"
-    return job.run(models, options)
+    return job.run(models, {"folds": folds, "budget": budget, "n_components": n_components})
 
 
 def _sizes(n_components: Any) -> list[int] | None:
@@ -254,11 +252,6 @@ def _is_ours(settings: Path) -> bool:
     except InputError:
         return False
     return True
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole, or say why not."""
-    write_atomically(path, content)
 
 
 @dataclass

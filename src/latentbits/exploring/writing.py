@@ -99,7 +99,7 @@ def _row_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
     shares = found.winner.memberships(found.source)
     scores = found.winner.model.score_samples(found.source) if hasattr(found.winner.model, "score_samples") else None
     places = None if found.map is None else found.map.transform(found.source)
-    names = _component_names(found.winner, shares.shape[1])
+    names = found.winner.part_names()
     main = found.winner.main(shares)
     out = []
     ours = ["component", "strength", *([] if scores is None else ["log_likelihood"])]
@@ -126,11 +126,6 @@ def _free(names: list[str]) -> list[str]:
             name += "_"
         out.append(name)
     return out
-
-
-def _component_names(reading: Any, n: int) -> list[str]:
-    """Names of the columns of memberships."""
-    return [f"region {k + 1}" for k in range(n)] if reading.is_map else reading.names()
 
 
 def _cell_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:

@@ -31,7 +31,7 @@ def content_of(found: Any) -> dict[str, Any]:
     columns = widest(found.facts.marginals, MOST_COLUMNS)
     shares = found.winner.memberships(part)
     main = found.winner.main(shares)
-    names = component_names(found.winner, shares.shape[1])
+    names = found.winner.part_names()
     whole = len(rows) == found.facts.n_rows
     everywhere = main if whole else found.winner.main(found.winner.memberships(found.source))
     return clean(
@@ -83,11 +83,6 @@ def _verdict(found: Any) -> str:
     if found.comparison is not None:
         return str(found.comparison.verdict).removeprefix(found.comparison.headline).strip()
     return f"What {found.winner.title} says about the table: {STRUCTURES[found.winner.contestant.structure]}."
-
-
-def component_names(reading: Any, n: int) -> list[str]:
-    """Names of the columns of memberships."""
-    return [f"region {k + 1}" for k in range(n)] if reading.is_map else reading.names()
 
 
 def clean(value: Any) -> Any:

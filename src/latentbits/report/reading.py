@@ -69,6 +69,16 @@ class Reading:
             for k in range(n)
         ]
 
+    def part_names(self) -> list[str]:
+        """Names of the columns of :meth:`memberships`: components, or regions of a map."""
+        if not self.is_map:
+            return self.names()
+        return [f"region {k + 1}" for k in range(int(self._regions().max()) + 1)]
+
+    def _regions(self) -> Any:
+        """The region of every node of a map."""
+        return self.model.regions(min(8, len(self.model.components_))).ravel()
+
     def components(self, top: int) -> list[dict[str, Any]]:
         """The components as rows of a table, with names; regions of a map."""
         rows = self.model.regions_table(top=top) if self.is_map else self.model.components_table(top)
@@ -101,7 +111,7 @@ class Reading:
         if not self.is_map:
             return self.model.transform(X)
         nodes = self.model.predict_proba(X)
-        labels = self.model.regions(min(8, len(self.model.components_))).ravel()
+        labels = self._regions()
         return np.stack([nodes[:, labels == region].sum(axis=1) for region in range(labels.max() + 1)], axis=1)
 
     def main(self, memberships: Any) -> Any:

@@ -228,16 +228,25 @@ def _by_cells(context: _Context, numbers: list[int]) -> tuple[list[Any], Any]:
     return joined, np.ones(len(joined[0]))
 
 
+def log_losses(values: Any, probabilities: Any) -> Any:
+    """Log-loss of every cell."""
+    on = np.clip(probabilities, CLIP, 1 - CLIP)
+    return -np.log(np.where(values == 1, on, 1 - on))
+
+
+def hidden_fills(fitted: Any, hidden: Any) -> Any:
+    """P(cell = 1) of every hidden cell under a fitted estimator."""
+    ready = fitted._model.ready(fitted._params)
+    asked = [hidden.hidden(b) for b in range(hidden.n_blocks)]
+    return np.concatenate(
+        [fitted._model.fill_at(hidden.block(b), ready, cells.rows, cells.columns) for b, cells in enumerate(asked)]
+    )
+
+
 def hidden_losses(fitted: Any, hidden: HiddenSource) -> Any:
     """Log-loss of every hidden cell under a fitted estimator."""
-    parts = []
-    ready = fitted._model.ready(fitted._params)
-    for b in range(hidden.n_blocks):
-        cells = hidden.hidden(b)
-        on = fitted._model.fill_at(hidden.block(b), ready, cells.rows, cells.columns)
-        on = np.clip(on, CLIP, 1 - CLIP)
-        parts.append(-np.log(np.where(cells.values == 1, on, 1 - on)))
-    return np.concatenate(parts)
+    values = np.concatenate([hidden.hidden(b).values for b in range(hidden.n_blocks)])
+    return log_losses(values, hidden_fills(fitted, hidden))
 
 
 def _by_rows(context: _Context, numbers: list[int]) -> tuple[list[Any], Any]:
