@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from latentbits import AspectBernoulli, BernoulliMixture
-from latentbits.aspect.model import AspectModel, AspectParams
+from latentbits.aspect.model import AspectModel
+from latentbits.aspect.params import AspectParams
 from latentbits.aspect.series import interpolate, split_columns
 from latentbits.data.source import open_source
 from latentbits.engine.sweep import LocalSweep

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from latentbits import AspectBernoulli, BernoulliMixture
-from latentbits.aspect.model import AspectParams
+from latentbits.aspect.params import AspectParams
 from latentbits.errors import InputError, LatentBitsWarning, NoPhantomWarning, TableWarning
 
 from ..reference import aspect as twin
@@ -116,7 +116,7 @@ def test_dead_causes_are_named():
     """A cause that nothing needs loses its last memberships and keeps its probabilities."""
     params = AspectParams(np.array([[0.2, 0.7], [0.5, 0.5]]))
     model = model_of(np.zeros((3, 2)), 2)
-    from latentbits.aspect.model import AspectStats
+    from latentbits.aspect.params import AspectStats
     from latentbits.aspect.series import RowSums
 
     stats = AspectStats(np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([[2.0, 0.0], [1.0, 0.0]]), 0.0, 0.0, 3.0,

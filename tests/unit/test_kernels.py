@@ -203,7 +203,8 @@ def test_aspect_cold_marks(compiled, are_ones):
 
 def test_aspect_fold_in_as_python():
     """The plain Python form of the fold-in does what the compiled one does, cold columns included."""
-    from latentbits.aspect.model import AspectParams, _packed, _stored
+    from latentbits.aspect.model import _packed, _stored
+    from latentbits.aspect.params import AspectParams
     from latentbits.engine.latent import padded
 
     from .test_aspect import model_of

@@ -17,9 +17,11 @@ from ..data.summary import Totals
 from ..engine.latent import MOST_ROWS, LatentSample
 from ..engine.online import Online
 from ..errors import DuplicateComponentWarning, EmptyComponentWarning, InputError, TableWarning
-from .model import FLOOR, AspectModel, AspectParams, AspectStats, RowSums, Tally, floored
+from .model import FLOOR, AspectModel, floored
+from .params import AspectParams, AspectStats, Tally
 from .phantoms import cause_numbers, kinds_of
 from .reading import Reading
+from .series import RowSums
 
 # Where the probabilities of pinned causes stand.
 PINNED = 1e-6

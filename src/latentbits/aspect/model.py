@@ -29,14 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..data.block import ONE, UNKNOWN, ZERO, Block, Float, TileMarks, row_hashes
 from ..data.rng import content_uniforms
 from ..engine.latent import (
-    LatentSample,
     blank_rows,
     draw_rows,
     empirical_bayes,
@@ -47,8 +46,8 @@ from ..engine.latent import (
     posterior_mean,
 )
 from ..engine.protocols import Again, Model
+from .params import AspectParams, AspectStats, Causes, LossChances, Ready, Tally
 from .series import (
-    Moments,
     RowSums,
     Split,
     log_zeros_in_cold,
@@ -71,56 +70,6 @@ ROUNDING = 1e-12
 ANSWER_ERROR = 1e-7
 # Probabilities never leave this range in answers.
 ANSWER_EDGE = 1e-9
-
-
-class Tally(NamedTuple):
-    """What the causes of a fit did, summed over all cells: the numbers behind shares and phantoms."""
-
-    on: Float  # (K,) expected ones
-    off: Float  # (K,) expected zeros
-    mass: Float  # (K,) sum of memberships
-    pure: Float  # (K,) the part of it from rows that belong to the cause by more than 0.9
-    log_likelihood: float  # of the columns that vary, at the fitted memberships; 0 after a stream, which has none
-
-
-class AspectParams(NamedTuple):
-    """P(cell = 1 | cause) (K, D); after a fit also its tally and the remembered memberships."""
-
-    probs: Float
-    tally: Tally | None = None
-    latent: LatentSample | None = None
-
-
-class AspectStats(NamedTuple):
-    """Sums over rows.  From blocks: sums of s/p at ones and s/(1-p) at zeros; gathered: expected counts."""
-
-    on: Float  # (D, K)
-    off: Float  # (D, K)
-    log_likelihood: float
-    log_prior: float  # of the memberships
-    weight: float
-    rows: RowSums
-
-
-class Ready(NamedTuple):
-    """Parameters in the form that blocks need."""
-
-    probs: Float  # (K, D)
-    split: Split
-    moments: Moments
-    hot: Float  # (K, H) probabilities of the hot columns
-    padded: Float  # (D * W,) probabilities of all columns, W causes a column
-    coefficients: Float  # (D * 8,) polynomials, see kernels.cold_marks
-    params: AspectParams
-
-
-class Causes(NamedTuple):
-    """Why single cells are as they are."""
-
-    share: Float  # (m, K) probability that cause k produced the cell
-    evidence: Float  # (m, K) what the value of the cell adds to the log odds of cause k
-    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
-    missing: Float | None = None  # (m,) probability that a zero is a one that was lost; NaN elsewhere
 
 
 @dataclass(frozen=True)
@@ -559,14 +508,6 @@ class AspectModel(Model):
         """Free parameters: K - 1 memberships of every row, and the probabilities of causes that are not pinned."""
         free = (self.n_components - self.n_pinned) * int(self.active.sum())
         return round(self.total_weight) * (self.n_components - 1) + free
-
-
-class LossChances(NamedTuple):
-    """For zero cells: explained by a phantom (u), on if nothing were lost (c), a one that was lost (u c)."""
-
-    phantom: Float
-    content: Float
-    lost: Float
 
 
 EDGE_OF_SCORE = 1e-12

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from .model import Tally
+    from .params import Tally
 
 LIFT = 0.25
 LEAST_SHARE = 0.01

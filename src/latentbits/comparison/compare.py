@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator
 
 from .. import __version__
 from ..base import quiet
+from ..base.passes import table_sums
 from ..data.holdout import HiddenRows, RowsSource
 from ..data.rng import stream
 from ..data.source import Source, open_source
-from ..data.summary import totals
-from ..engine.stats import add
+from ..engine.sweep import sweep_of
 from ..errors import FitError, InputError, LatentBitsError, LatentBitsWarning
 from ..selection.choose import hidden_fills, log_losses
 from .contestants import Contestant, Table, contestants, size_text
@@ -106,7 +106,7 @@ def compare(
         raise InputError(f"compare: random_state must be a whole number, 0 or more; got {random_state!r}.")
     entrants = contestants(models, n_components)
     source = open_source(X, owner="compare", binarize=binarize)
-    sums = _sums(source)
+    sums, _ = table_sums(sweep_of(source, 1))
     varying = (sums.ones > 0) & (sums.ones < sums.observed)
     _check_comparable(source, int(varying.sum()))
     n_rows, n_columns = source.shape
@@ -135,14 +135,6 @@ def compare(
 
 def _silent(done: float, total: float, note: str) -> None:
     """No progress is shown."""
-
-
-def _sums(source: Source) -> Any:
-    """Column sums of the whole table."""
-    sums: Any = None
-    for b in range(source.n_blocks):
-        sums = add(sums, totals(source.block(b)))
-    return sums
 
 
 def _check_comparable(source: Source, n_varying: int) -> None:

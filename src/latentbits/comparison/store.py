@@ -6,15 +6,16 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from ..base.passes import block_digest, fingerprint
+from ..base.passes import fingerprint, table_sums
 from ..data.source import Source
 from ..engine.checkpoint import read_sealed, write_sealed
+from ..engine.sweep import sweep_of
 from ..errors import FileError
 
 
 def digest_of_table(source: Source) -> str:
     """A checksum of what a table holds and what its columns are called."""
-    cells = fingerprint(sum(block_digest(source.block(b)) for b in range(source.n_blocks)))
+    cells = fingerprint(table_sums(sweep_of(source, 1))[1])
     return hashlib.sha256(repr((source.shape, source.labels.columns, cells)).encode()).hexdigest()
 
 
