@@ -1,0 +1,67 @@
+"""What an Aspect Bernoulli fit carries: parameters, sums over rows, and answers about cells."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..data.block import Float
+from ..engine.latent import LatentSample
+from .series import Moments, RowSums, Split
+
+
+class Tally(NamedTuple):
+    """What the causes of a fit did, summed over all cells: the numbers behind shares and phantoms."""
+
+    on: Float  # (K,) expected ones
+    off: Float  # (K,) expected zeros
+    mass: Float  # (K,) sum of memberships
+    pure: Float  # (K,) the part of it from rows that belong to the cause by more than 0.9
+    log_likelihood: float  # of the columns that vary, at the fitted memberships; 0 after a stream, which has none
+
+
+class AspectParams(NamedTuple):
+    """P(cell = 1 | cause) (K, D); after a fit also its tally and the remembered memberships."""
+
+    probs: Float
+    tally: Tally | None = None
+    latent: LatentSample | None = None
+
+
+class AspectStats(NamedTuple):
+    """Sums over rows.  From blocks: sums of s/p at ones and s/(1-p) at zeros; gathered: expected counts."""
+
+    on: Float  # (D, K)
+    off: Float  # (D, K)
+    log_likelihood: float
+    log_prior: float  # of the memberships
+    weight: float
+    rows: RowSums
+
+
+class Ready(NamedTuple):
+    """Parameters in the form that blocks need."""
+
+    probs: Float  # (K, D)
+    split: Split
+    moments: Moments
+    hot: Float  # (K, H) probabilities of the hot columns
+    padded: Float  # (D * W,) probabilities of all columns, W causes a column
+    coefficients: Float  # (D * 8,) polynomials, see kernels.cold_marks
+    params: AspectParams
+
+
+class Causes(NamedTuple):
+    """Why single cells are as they are."""
+
+    share: Float  # (m, K) probability that cause k produced the cell
+    evidence: Float  # (m, K) what the value of the cell adds to the log odds of cause k
+    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
+    missing: Float | None = None  # (m,) probability that a zero is a one that was lost; NaN elsewhere
+
+
+class LossChances(NamedTuple):
+    """For zero cells: explained by a phantom (u), on if nothing were lost (c), a one that was lost (u c)."""
+
+    phantom: Float
+    content: Float
+    lost: Float
