@@ -93,18 +93,18 @@ class OnePass:
         self.sweep = LocalSweep(open_source(X, work=AspectBernoulli.work), n_jobs)
         sums, _ = table_sums(self.sweep)
         estimator = AspectBernoulli(k, random_state=0)
-        self.model = estimator._build(sums)
-        self.params: AspectParams = estimator._start(self.model, self.sweep, 0, 0)
+        self.model = estimator._build_model(sums)
+        self.params: AspectParams = estimator._init_params(self.model, self.sweep, 0, 0)
         self.rows = [
-            self.model.start_rows(self.sweep.source.block(b), self.params, 0, 0) for b in range(self.sweep.n_blocks)
+            self.model.init_rows(self.sweep.source.block(b), self.params, 0, 0) for b in range(self.sweep.n_blocks)
         ]
         for _ in range(settle):
             self.params, self.rows = self()
 
     def __call__(self):
-        ready = self.model.ready(self.params)
-        stats, rows = self.sweep.map(self.model.e_step, self.rows, ready)
-        return self.model.m_step(self.params, self.model.gather(ready, stats), None), rows
+        precomputed = self.model.precompute(self.params)
+        stats, rows = self.sweep.map(self.model.e_step, self.rows, precomputed)
+        return self.model.m_step(self.params, self.model.finalize_stats(precomputed, stats), None), rows
 
 
 def dense(name: str, X: np.ndarray, k: int) -> dict:
@@ -134,7 +134,7 @@ def sparse(X: sp.csr_array, k: int = 20) -> dict:
     """A step on the lines beside a bare CSR-times-dense pass, both on one thread."""
     matrix, floats = np.random.default_rng(0).random((X.shape[1], k)), X.astype(float)
     step = OnePass(X, k, settle=12)
-    split = step.model.ready(step.params).split
+    split = step.model.precompute(step.params).split
     seconds = best_of({"step": step, "csr": lambda: floats @ matrix}, rounds=6)
     ratio = seconds["step"] / seconds["csr"]
     print(
@@ -197,7 +197,7 @@ def growth() -> dict:
 
 def em_fold_in(model, X: np.ndarray, tol: float, most: int = 20000) -> np.ndarray:
     """Memberships by EM steps alone, each row until its certificate is below ``tol``."""
-    maths, ready = model._model, model._model.ready(model._params)
+    maths, precomputed = model._model, model._model.precompute(model._params)
     shares = np.full((len(X), maths.n_components), 1.0 / maths.n_components)
     left = np.arange(len(X))
     n_cells = int(maths.active.sum())
@@ -205,7 +205,7 @@ def em_fold_in(model, X: np.ndarray, tol: float, most: int = 20000) -> np.ndarra
     part = block
     for step in range(most):
         gains, logs = np.zeros((len(left), maths.n_components)), np.zeros(len(left))
-        maths._hot(part, ready, shares[left], np.ones(len(left)), gains, logs)
+        maths._hot(part, precomputed, shares[left], np.ones(len(left)), gains, logs)
         done = gains.max(axis=1) - n_cells <= tol
         shares[left] *= gains / n_cells
         shares[left] /= shares[left].sum(axis=1, keepdims=True)

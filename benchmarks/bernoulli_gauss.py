@@ -50,14 +50,14 @@ class Pass:
         self.model, self.params = estimator._model, estimator._params
         self.sweep = LocalSweep(open_source(X, binarize=REALS, work=estimator.work))
         self.rows = [None] * self.sweep.n_blocks
-        if self.model.has_rows:
+        if self.model.has_row_state:
             blocks = [self.sweep.source.block(b) for b in range(self.sweep.n_blocks)]
-            self.rows = [self.model.start_rows(block, self.params, 0, 0) for block in blocks]
+            self.rows = [self.model.init_rows(block, self.params, 0, 0) for block in blocks]
 
     def __call__(self) -> None:
-        ready = self.model.ready(self.params)
-        stats, _ = self.sweep.map(self.model.e_step, self.rows, ready)
-        self.model.objective(ready, stats)
+        precomputed = self.model.precompute(self.params)
+        stats, _ = self.sweep.map(self.model.e_step, self.rows, precomputed)
+        self.model.objective(precomputed, stats)
         self.model.m_step(self.params, stats, None)
 
 

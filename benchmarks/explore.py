@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 import latentbits
-from latentbits.comparison.plan import default_budget
 from latentbits.datasets import make_noisy_or
+from latentbits.evaluation.plan import default_budget
 
 
 def tables(small: bool = False) -> dict[str, Any]:

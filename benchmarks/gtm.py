@@ -41,8 +41,8 @@ class Passes:
         source = open_source(X, work=BinaryGTM.work)
         self.sweep, self.n = LocalSweep(source), n
         sums, _ = table_sums(self.sweep)
-        self.model = estimator._build(sums)
-        self.params = estimator._start(self.model, self.sweep, 0, 0)
+        self.model = estimator._build_model(sums)
+        self.params = estimator._init_params(self.model, self.sweep, 0, 0)
 
     def __call__(self) -> float:
         state = State(Point(self.params, [None] * self.sweep.n_blocks))
@@ -51,8 +51,8 @@ class Passes:
 
     def e_step(self) -> None:
         """The part that reads the table."""
-        ready = self.model.ready(self.params)
-        self.sweep.map(self.model.e_step, [None] * self.sweep.n_blocks, ready, keep_rows=False)
+        precomputed = self.model.precompute(self.params)
+        self.sweep.map(self.model.e_step, [None] * self.sweep.n_blocks, precomputed, keep_rows=False)
 
 
 def ugtm_peer(n: int = 10, rounds: int = 5) -> dict:

@@ -86,7 +86,7 @@ def one_pass(X: sp.csr_array, n_components: int, n_jobs: int = 1):
     nothing = [None] * sweep.n_blocks
 
     def run():
-        stats, _ = sweep.map(model.e_step, nothing, model.ready(params), keep_rows=False)
+        stats, _ = sweep.map(model.e_step, nothing, model.precompute(params), keep_rows=False)
         return model.m_step(params, stats, None)
 
     run()

@@ -162,13 +162,13 @@ class OnePass:
             model = NoisyOrComponentAnalysis(k, max_iter=warm_up, **BARE).fit(X)
         self.sweep = LocalSweep(open_source(X, merge=True, work=model.work), n_jobs or 1)
         self.model, self.params = model._model, model._params._replace(loss=None)
-        ready = self.model.ready(self.params)
-        self.rows = [self.model.infer(self.sweep.source.block(b), ready)[0] for b in range(self.sweep.n_blocks)]
+        precomputed = self.model.precompute(self.params)
+        self.rows = [self.model.infer(self.sweep.source.block(b), precomputed)[0] for b in range(self.sweep.n_blocks)]
 
     def __call__(self):
-        ready = self.model.ready(self.params)
-        stats, _ = self.sweep.map(self.model.e_step, self.rows, ready)
-        return self.model.m_step(self.params, self.model.gather(ready, stats), None)
+        precomputed = self.model.precompute(self.params)
+        stats, _ = self.sweep.map(self.model.e_step, self.rows, precomputed)
+        return self.model.m_step(self.params, self.model.finalize_stats(precomputed, stats), None)
 
 
 def corex(name: str, X: sp.csr_array, k: int) -> dict:

@@ -23,10 +23,10 @@ def step(X, shares, probs, block_rows=None):
         len(probs), nothing, nothing, np.ones(d, bool), half, half, half, total_weight=float(X.shape[0])
     )
     source = open_source(X, block_rows=block_rows)
-    ready = model.ready(AspectParams(probs))
+    precomputed = model.precompute(AspectParams(probs))
     rows = [(shares[a:b], None) for a, b in zip(source.starts[:-1], source.starts[1:])]
-    stats, new = LocalSweep(source).map(model.e_step, rows, ready)
-    stats = model.gather(ready, stats)
+    stats, new = LocalSweep(source).map(model.e_step, rows, precomputed)
+    stats = model.finalize_stats(precomputed, stats)
     return np.concatenate([r[0] for r in new]), model.m_step(AspectParams(probs), stats, None).probs
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from latentbits import BernoulliMixture
 from latentbits.datasets import load_debd
 from latentbits.errors import LatentBitsWarning
-from latentbits.selection import ChowLiuTree, IndependentColumns
+from latentbits.evaluation import ChowLiuTree, IndependentColumns
 
 HERE = Path(__file__).parent
 EXPECTED = tomllib.loads((HERE / "expected.toml").read_text())

@@ -26,15 +26,15 @@ class Printed:
     def __init__(self, X: np.ndarray, seed: int | None, **options: Any) -> None:
         estimator = ref(init="pca" if seed is None else "random", ridge=0.0, ridge_bias=0.0, **options)
         self.sweep = LocalSweep(open_source(X))
-        self.model = estimator._build(table_sums(self.sweep)[0])
+        self.model = estimator._build_model(table_sums(self.sweep)[0])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ImproperPriorWarning)
-            self.params = estimator._start(self.model, self.sweep, 0 if seed is None else seed, 0)
+            self.params = estimator._init_params(self.model, self.sweep, 0 if seed is None else seed, 0)
 
     def sums(self):
         """Statistics of a pass, and the log-likelihood."""
-        ready = self.model.ready(self.params)
-        stats = self.sweep.map(self.model.e_step, [None] * self.sweep.n_blocks, ready, keep_rows=False)[0]
+        precomputed = self.model.precompute(self.params)
+        stats = self.sweep.map(self.model.e_step, [None] * self.sweep.n_blocks, precomputed, keep_rows=False)[0]
         return stats, stats.log_likelihood
 
     def gradient_pass(self, n_inner: int = 5) -> float:
@@ -62,7 +62,7 @@ class Printed:
     def package_pass(self) -> float:
         """A pass of the package's own steps, and the objective before it."""
         stats, _ = self.sums()
-        value = self.model.objective(self.model.ready(self.params), stats)
+        value = self.model.objective(self.model.precompute(self.params), stats)
         self.params = self.model.m_step(self.params, stats, None)
         return value
 

@@ -11,39 +11,21 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .families import FAMILIES
+
 __version__ = "0.1.0"
 
 # Public names and where they live.  They are imported when first asked for, so that `import latentbits` is quick.
+_MODULES = ("plots", "datasets", "metrics", "data", "errors")
 _HOMES = {
-    "AspectBernoulli": "latentbits.aspect",
-    "BayesianBernoulliMixture": "latentbits.mixture",
-    "BernoulliGaussClassifier": "latentbits.bernoulli_gauss",
-    "BernoulliGaussMixture": "latentbits.bernoulli_gauss",
-    "BernoulliGaussRecommender": "latentbits.bernoulli_gauss",
-    "BernoulliGaussSelector": "latentbits.bernoulli_gauss",
-    "BernoulliMixture": "latentbits.mixture",
-    "BinaryGTM": "latentbits.gtm",
-    "DPBernoulliMixture": "latentbits.mixture",
-    "GaussianPLSA": "latentbits.multinomial",
-    "LatentTrait": "latentbits.logistic",
-    "LogisticPCA": "latentbits.logistic",
-    "MixtureOfUnigrams": "latentbits.multinomial",
-    "NoisyOrComponentAnalysis": "latentbits.noisy_or",
-    "PLSA": "latentbits.multinomial",
-    "RestrictedBoltzmann": "latentbits.rbm",
-    "VariationalBernoulliMixture": "latentbits.mixture",
-    "compare": "latentbits.comparison",
+    **{family.cls: family.home for family in FAMILIES},
+    **{name: f"latentbits.{name}" for name in _MODULES},
+    "bootstrap_lrt": "latentbits.evaluation",
+    "compare": "latentbits.evaluation",
     "explore": "latentbits.exploring",
     "load": "latentbits.persist",
-    "select": "latentbits.selection",
-    "bootstrap_lrt": "latentbits.selection",
-    "plots": "latentbits.plots",
-    "datasets": "latentbits.datasets",
-    "metrics": "latentbits.metrics",
-    "data": "latentbits.data",
-    "errors": "latentbits.errors",
+    "select": "latentbits.evaluation",
 }
-_MODULES = ("plots", "datasets", "metrics", "data", "errors")
 __all__ = ["__version__", *sorted(_HOMES)]
 
 

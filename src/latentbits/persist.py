@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import os
 from typing import Any
 
@@ -12,25 +11,7 @@ import numpy as np
 from .engine.checkpoint import read_sealed, write_sealed
 from .engine.stats import flatten, shape_of, unflatten
 from .errors import FileError, InputError
-
-# Where the estimators live; `load` imports only what a file names and only if it is listed here.
-ESTIMATORS = {
-    "AspectBernoulli": "latentbits.aspect",
-    "BayesianBernoulliMixture": "latentbits.mixture",
-    "BernoulliGaussMixture": "latentbits.bernoulli_gauss",
-    "BernoulliGaussRecommender": "latentbits.bernoulli_gauss",
-    "BernoulliMixture": "latentbits.mixture",
-    "BinaryGTM": "latentbits.gtm",
-    "DPBernoulliMixture": "latentbits.mixture",
-    "GaussianPLSA": "latentbits.multinomial",
-    "LatentTrait": "latentbits.logistic",
-    "LogisticPCA": "latentbits.logistic",
-    "MixtureOfUnigrams": "latentbits.multinomial",
-    "NoisyOrComponentAnalysis": "latentbits.noisy_or",
-    "PLSA": "latentbits.multinomial",
-    "RestrictedBoltzmann": "latentbits.rbm",
-    "VariationalBernoulliMixture": "latentbits.mixture",
-}
+from .families import BY_CLASS
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -41,7 +22,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     fitted = {
         name: _pack(value, name, arrays, estimator.record_types)
         for name, value in sorted(vars(estimator).items())
-        if name in ("_params", "_model", "_online", "_online_sums", "_sums")
+        if name in ("_params", "_model", "_stream", "_stream_sums", "_sums")
         or (name.endswith("_") and not name.startswith("_"))
     }
     header = {
@@ -154,12 +135,12 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     header, arrays = read_sealed(path, "model")
     name = header["class"]
-    if name not in ESTIMATORS:
+    if name not in BY_CLASS:
         raise FileError(
             f"{path} holds a {name} of latentbits {header['version']}, which this version does not have; "
             "update latentbits."
         )
-    cls = getattr(importlib.import_module(ESTIMATORS[name]), name)
+    cls = BY_CLASS[name].load()
     options = {key: _given(value) for key, value in header["options"].items()}
     try:
         estimator = cls(**options)

@@ -141,21 +141,6 @@ def test_chains_on_the_workers(client):
     assert here.labels.tobytes() == there.labels.tobytes() and here.log_joint.tobytes() == there.log_joint.tobytes()
 
 
-def test_fold_runs_in_order(client):
-    import dask.array as da
-
-    from latentbits.data.source import open_source
-    from latentbits.engine.sweep import sweep_of
-
-    sweep = sweep_of(open_source(da.zeros((50, 3), chunks=(20, 3)), block_rows=10))
-    carry, rows = sweep.fold(_append, [None] * 5, [])
-    assert carry == [0, 10, 20, 30, 40] and sweep.fetch_rows(rows) == [10] * 5
-
-
-def _append(block, rows, carry):
-    return [*carry, block.start], block.n_rows
-
-
 def test_bad_cells_are_named_from_the_cluster(client):
     import dask.array as da
 

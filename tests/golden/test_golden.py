@@ -114,7 +114,7 @@ def outcome(name):
         "restarts": [path[-1] for path in model.history_],
         **({"weights": model.weights_.tolist()} if hasattr(model, "weights_") else {}),
         "components": model.components_.tolist(),
-        **({"bic": model.bic(X)} if model.has_criteria else {}),
+        **({"bic": model.bic(X)} if hasattr(model, "bic") else {}),
         "first_rows": model.transform(X[:5]).tolist(),
     }
 

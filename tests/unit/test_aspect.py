@@ -52,16 +52,16 @@ def one_step(model, X, shares, probs, weights=None, block_rows=None):
     source = open_source(X, block_rows=block_rows, sample_weight=weights)
     sweep = LocalSweep(source)
     params = AspectParams(probs)
-    ready = model.ready(params)
+    precomputed = model.precompute(params)
     parts = [shares[a:b] for a, b in zip(source.starts[:-1], source.starts[1:])]
     rows = [(part, source.block(b).weights) for b, part in enumerate(parts)]
-    stats, new_rows = sweep.map(model.e_step, rows, ready)
-    stats = model.gather(ready, stats)
+    stats, new_rows = sweep.map(model.e_step, rows, precomputed)
+    stats = model.finalize_stats(precomputed, stats)
     return (
-        model.objective(ready, stats),
+        model.objective(precomputed, stats),
         np.concatenate([r[0] for r in new_rows]),
         model.m_step(params, stats, None).probs,
-        ready,
+        precomputed,
         stats,
     )
 
@@ -140,12 +140,12 @@ def test_series_within_its_bound(allowed, unknown):
     weights = rng.integers(1, 4, n).astype(float)
     exact, exact_shares, exact_probs, whole, _ = one_step(model_of(X, k), sp.csr_array(X), shares, probs, weights)
     assert whole.split.degree == -1
-    value, new_shares, new_probs, ready, _ = one_step(
+    value, new_shares, new_probs, precomputed, _ = one_step(
         model_of(X, k, row_error=allowed), sp.csr_array(X), shares, probs, weights
     )
-    assert ready.split.degree >= 0 and len(ready.split.hot) < d
-    assert ready.split.error <= allowed
-    assert abs(value - exact) <= ready.split.error * weights.sum() + 1e-12 * abs(exact)
+    assert precomputed.split.degree >= 0 and len(precomputed.split.hot) < d
+    assert precomputed.split.error <= allowed
+    assert abs(value - exact) <= precomputed.split.error * weights.sum() + 1e-12 * abs(exact)
     np.testing.assert_allclose(new_shares, exact_shares, atol=max(allowed, 1e-11))
     np.testing.assert_allclose(new_probs, exact_probs, atol=max(allowed, 1e-11))
 
@@ -280,10 +280,10 @@ def test_fold_in_over_cold_columns():
     block = open_source(sp.csr_array(X)).block(0)
     params = AspectParams(probs)
     exact = model_of(X, k)
-    shares, logs, gaps = exact.folded(block, exact.ready(params))
-    ready = wide._answering(wide.ready(params))
-    assert 0 < (ready.split.place == -1).sum()
-    others, other_logs, other_gaps = wide.folded(block, ready)
+    shares, logs, gaps = exact.folded(block, exact.precompute(params))
+    precomputed = wide._answering(wide.precompute(params))
+    assert 0 < (precomputed.split.place == -1).sum()
+    others, other_logs, other_gaps = wide.folded(block, precomputed)
     np.testing.assert_allclose(others, shares, atol=1e-4)
     np.testing.assert_allclose(other_logs, logs, atol=2e-6)
     assert gaps.max() < 1e-5 and other_gaps.max() < 1e-5
@@ -304,7 +304,7 @@ def test_series_fit_ends_exact():
     assert first.converged_
     # The reported likelihood is the sum over every cell at the fitted memberships.
     from latentbits.data.block import row_hashes
-    from latentbits.engine.latent import SPREAD
+    from latentbits.maths.empirical_bayes import SPREAD
 
     keys = row_hashes(open_source(X).block(0)) * SPREAD
     mine = shares[np.searchsorted(first._params.latent.keys, keys)]

@@ -63,21 +63,22 @@ def test_fill_in_over_the_enumerated_posterior(prior, log_query, filled, plain):
     query = np.array([[1, np.nan, 0, np.nan]])
     block = open_source(query).block(0)
     joint = PosteriorModel(1, "joint")
-    ready = joint.ready(params)
+    precomputed = joint.precompute(params)
     n_draws = len(shares)
     # Draws that are not equally probable: their posterior is an extra weight on the flat mixture.
     extra = np.log(shares * n_draws)[params.owner]
-    weighted = ready._replace(flat=ready.flat._replace(base=ready.flat.base + extra))
+    weighted = precomputed._replace(flat=precomputed.flat._replace(base=precomputed.flat.base + extra))
     np.testing.assert_allclose(joint.log_prob(block, weighted), log_query, atol=1e-8)
-    np.testing.assert_allclose(joint.fill(block, weighted)[0, [1, 3]], filled, atol=1e-8)
+    np.testing.assert_allclose(joint.predict_cells(block, weighted)[0, [1, 3]], filled, atol=1e-8)
     if plain is not None:  # the report's plain mean
         one_by_one = [
-            PosteriorModel(1, "joint").fill(block, joint.ready(_only(params, s)))[0, 1] for s in range(n_draws)
+            PosteriorModel(1, "joint").predict_cells(block, joint.precompute(_only(params, s)))[0, 1]
+            for s in range(n_draws)
         ]
         np.testing.assert_allclose(shares @ one_by_one, plain, atol=5e-6)
         blind = PosteriorModel(1, "joint", include_new=False)
-        unseen = [blind.fill(block, blind.ready(_only(params, s)))[0, 1] for s in range(n_draws)]
-        query_shares = [np.exp(joint.log_prob(block, joint.ready(_only(params, s))))[0] for s in range(n_draws)]
+        unseen = [blind.predict_cells(block, blind.precompute(_only(params, s)))[0, 1] for s in range(n_draws)]
+        query_shares = [np.exp(joint.log_prob(block, joint.precompute(_only(params, s))))[0] for s in range(n_draws)]
         assert (
             abs(np.average(unseen, weights=shares * query_shares) - filled[0]) > 0.005
         )  # leaving the new class out is wrong
@@ -117,14 +118,14 @@ def test_averages_of_draws_by_hand():
     model = quiet_fit(DPBernoulliMixture(2.0, **SHORT, answer_draws=6), X)
     params, single = model._params, PosteriorModel(1, "mean")
     block = open_source(X).block(0)
-    alone = [single.ready(_only(params, s)) for s in range(6)]
+    alone = [single.precompute(_only(params, s)) for s in range(6)]
     np.testing.assert_allclose(
-        model.reconstruct(X), np.mean([single.fill(block, r) for r in alone], axis=0), atol=1e-12
+        model.reconstruct(X), np.mean([single.predict_cells(block, r) for r in alone], axis=0), atol=1e-12
     )
     logs = np.array([single.log_prob(block, r) for r in alone])
     np.testing.assert_allclose(model.score_samples(X), logsumexp(logs, axis=0) - np.log(6), atol=1e-10)
     weights = np.exp(logs - logsumexp(logs, axis=0))
-    wanted = sum(w[:, None] * single.fill(block, r) for w, r in zip(weights, alone))
+    wanted = sum(w[:, None] * single.predict_cells(block, r) for w, r in zip(weights, alone))
     model.set_params(average="joint")
     np.testing.assert_allclose(model.reconstruct(X), wanted, atol=1e-12)
     novelty = model.set_params(average="mean").novelty(X)
@@ -275,7 +276,7 @@ def test_words_about_blocks():
         ("n_draws", 0, "n_draws must be"),
         ("thin", 0, "thin must be"),
         ("split_merge", -1, "split_merge must be"),
-        ("init", "best", "init must be one of 'random'"),
+        ("init", "best", "init must be 'random'"),
         ("init", [0, 1], r"one block number \(0, 1, ...\) per row \(40 rows\)"),
         ("sampler", "hmc", "sampler must be one of 'collapsed', 'blocked'"),
         ("learn_cells", True, "learn_cells must be one of None, 'shared', 'feature'"),

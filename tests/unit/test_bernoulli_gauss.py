@@ -82,21 +82,21 @@ def test_a_pass_is_the_equations(strengths):
         shares = rng.dirichlet(np.ones(2), 40)
         wanted = twin.m_step(X, marks, weights, shares, prior, alpha, kappa, beta)
         params = LbgParams(*wanted)
-        ready = model.ready(params)
-        stats = sweep.map(model.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0]
+        precomputed = model.precompute(params)
+        stats = sweep.map(model.e_step, [None] * sweep.n_blocks, precomputed, keep_rows=False)[0]
         logs = twin.log_rows(X, marks, *wanted, *prior[4:])
         cross = np.where(marks == 1, 0.0, twin.log_normal(X, *prior[4:])).sum(axis=1)
         total = np.logaddexp(*logs.T)
         assert stats.log_likelihood == pytest.approx(weights @ (total - cross), rel=1e-10)
         expected = weights @ (total - cross) + twin.penalty(*wanted, prior, alpha, kappa, beta)
-        assert model.objective(ready, stats) == pytest.approx(expected, rel=1e-10)
+        assert model.objective(precomputed, stats) == pytest.approx(expected, rel=1e-10)
         mu = np.exp(logs - total[:, None])
         new = model.m_step(params, stats, None)
         for ours, theirs in zip(new[:4], twin.m_step(X, marks, weights, mu, prior, alpha, kappa, beta)):
             np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-11)
         block = open_source(table, binarize=REALS).block(0)
-        np.testing.assert_allclose(model.log_prob(block, ready), total[: block.n_rows], rtol=1e-9)
-        np.testing.assert_allclose(model.memberships(block, ready), mu[: block.n_rows], rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(model.log_prob(block, precomputed), total[: block.n_rows], rtol=1e-9)
+        np.testing.assert_allclose(model.memberships(block, precomputed), mu[: block.n_rows], rtol=1e-8, atol=1e-12)
 
 
 def test_the_m_step_is_the_maximum():
@@ -142,9 +142,11 @@ def test_soft_indicators_are_the_equations(monkeypatch):
         warm = np.array(path[26:])
         assert (np.diff(warm) >= -1e-9 * np.abs(warm[1:])).all()
     maths, params = model._model, model._params
-    ready = maths.ready(params)
+    precomputed = maths.precompute(params)
     sweep = opened(X, block_rows=11)
-    stats = maths.gather(ready, sweep.map(maths.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0])
+    stats = maths.finalize_stats(
+        precomputed, sweep.map(maths.e_step, [None] * sweep.n_blocks, precomputed, keep_rows=False)[0]
+    )
     on = np.stack(
         [np.log(params.probs[s]) + twin.log_normal(X, params.means[s], params.variances[s]) for s in range(2)]
     )

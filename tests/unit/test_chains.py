@@ -15,9 +15,9 @@ from scipy.stats import t as student
 
 from latentbits import BayesianBernoulliMixture, DPBernoulliMixture
 from latentbits.datasets import make_mixture
-from latentbits.engine import draws as diagnostics
 from latentbits.engine.chains import Plan
 from latentbits.errors import FileError, LatentBitsWarning, NotConvergedWarning
+from latentbits.maths import mcmc_diagnostics as diagnostics
 from latentbits.testing.contracts import assert_same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentbits.errors.LatentBitsWarning")

@@ -10,11 +10,15 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import NMF, PCA, LatentDirichletAllocation
 
 import latentbits
-from latentbits.comparison import Adapted, compare, contestants
-from latentbits.comparison.contestants import Contestant, Cost, Table, measure
-from latentbits.comparison.plan import default_budget, planned
-from latentbits.comparison.result import Comparison, Fitted
-from latentbits.comparison.scores import (
+from latentbits.data.holdout import HiddenRows, RowsSource, hidden_places
+from latentbits.data.source import open_source
+from latentbits.datasets import make_mixture
+from latentbits.errors import FitError, InputError
+from latentbits.evaluation import Adapted, candidates_for, compare
+from latentbits.evaluation.candidates import Candidate, measure
+from latentbits.evaluation.comparison import Comparison, Fitted
+from latentbits.evaluation.plan import default_budget, planned
+from latentbits.evaluation.scores import (
     Answers,
     Questions,
     auc,
@@ -23,10 +27,7 @@ from latentbits.comparison.scores import (
     paired,
     wide_calibration_error,
 )
-from latentbits.data.holdout import HiddenRows, RowsSource, hidden_places
-from latentbits.data.source import open_source
-from latentbits.datasets import make_mixture
-from latentbits.errors import FitError, InputError
+from latentbits.families import Cost, TableSize
 
 QUICK = {"folds": 1, "n_components": [2, 3], "budget": 5}
 
@@ -108,8 +109,8 @@ def test_calibration():
 
 
 def test_plan_follows_the_budget():
-    table = Table(20_000, 500, 1_000_000)
-    models = contestants("all")
+    table = TableSize(20_000, 500, 1_000_000)
+    models = candidates_for("all")
     plans = [planned(table, models, budget, None, 0.1, 0.1) for budget in (30, 300, 3000, 1e6)]
     assert [plan.n_rows for plan in plans] == sorted(plan.n_rows for plan in plans)
     assert plans[-1].n_folds == 8 and plans[-1].thorough and plans[-1].n_rows == 18_000
@@ -117,20 +118,20 @@ def test_plan_follows_the_budget():
     assert plans[1] == planned(table, models, 300, None, 0.1, 0.1)  # of nothing else
     assert planned(table, models, 1e6, 2, 0.1, 0.1).n_folds == 2
     assert default_budget(435 * 16) < 60 and default_budget(10_000_000) == 300
-    small = planned(Table(30, 4, 50), models, 100, None, 0.1, 0.1)
+    small = planned(TableSize(30, 4, 50), models, 100, None, 0.1, 0.1)
     assert small.n_held == 0 and small.n_rows == 30 and max(small.sizes["mixture"]) <= 6
     with pytest.raises(InputError, match="above 0 seconds"):
         planned(table, models, 0, None, 0.1, 0.1)
 
 
-def test_contestants():
-    names = [one.name for one in contestants()]
+def test_candidates():
+    names = [one.name for one in candidates_for()]
     assert names[:2] == ["independent", "tree"] and len(names) == 12
-    mine = contestants([latentbits.LatentTrait(2), ("two", Adapted(NMF(2)))])[2:]
+    mine = candidates_for([latentbits.LatentTrait(2), ("two", Adapted(NMF(2)))])[2:]
     assert [(one.name, one.structure) for one in mine] == [("LatentTrait", "scores"), ("two", "other")]
-    sized = contestants(["mixture", "gtm", "dp"], [2, 5])[2:]
+    sized = candidates_for(["mixture", "gtm", "dp"], [2, 5])[2:]
     assert [one.sizes for one in sized] == [(2, 5), sized[1].sizes, (None,)] and measure(sized[1].sizes[0]) == 25
-    assert contestants(["gtm"], {"gtm": [(4, 4)]})[2].sizes == ((4, 4),)
+    assert candidates_for(["gtm"], {"gtm": [(4, 4)]})[2].sizes == ((4, 4),)
     for models, sizes, message in (
         (["nope"], None, "no family 'nope'"),
         ([], None, "no model is left"),
@@ -140,7 +141,7 @@ def test_contestants():
         (["mixture"], [0], "1 or more"),
     ):
         with pytest.raises(InputError, match=message):
-            contestants(models, sizes)
+            candidates_for(models, sizes)
 
 
 # Whole comparisons.
@@ -152,7 +153,7 @@ def test_all_families_answer(table):
     kinds = {row["model"]: row["row_kind"] for row in found.table}
     assert kinds["mixture"] == "exact" and kinds["noisy-or"] == "estimate"  # importance sampling, not the bound
     assert [row["log_loss"] for row in found.table] == sorted(row["log_loss"] for row in found.table)
-    assert found.finding_ == "structure" and found.several_ in ("aspect", "noisy-or", "boltzmann")
+    assert found.finding_ == "structure" and found.multi_cause_ in ("aspect", "noisy-or", "boltzmann")
     assert found.best_ in found.verdict or found.row(found.best_)["title"] in found.verdict
     assert compare(table, ["dp", "mixture"], **QUICK).table == compare(table, ["dp", "mixture"], **QUICK).table
 
@@ -177,7 +178,7 @@ def test_held_out_scores_are_those_of_a_fit_by_hand(table):
     seen = table.copy()
     for i, j in hide:
         seen[i, j] = np.nan
-    model = latentbits.selection.IndependentColumns(pooled=True).fit(seen[rows])
+    model = latentbits.evaluation.IndependentColumns(pooled=True).fit(seen[rows])
     asked = [(i, j) for i, j in hide - chosen if i in set(rows.tolist()) and not np.isnan(table[i, j])]
     losses = [-np.log(model.probs_[j] if table[i, j] else 1 - model.probs_[j]) for i, j in asked]
     assert row["n_cells"] == len(asked) and row["log_loss"] == pytest.approx(np.mean(losses))
@@ -214,21 +215,21 @@ def test_a_hub_with_very_many_columns():
     hub = rng.random(80) < 0.5
     X = np.column_stack([hub, np.where(rng.random((80, 2500)) < 0.9, hub[:, None], ~hub[:, None])]).astype(float)
     X[0, :5] = np.nan
-    tree = latentbits.selection.ChowLiuTree(pooled=True, most_columns=2501).fit(X)
+    tree = latentbits.evaluation.ChowLiuTree(pooled=True, most_columns=2501).fit(X)
     assert np.isfinite(tree.score_samples(X)).all()
     block = open_source(X, owner="test").block(0)
-    filled = tree.fill_at(block, np.zeros(5, int), np.arange(5))
+    filled = tree._model.predict_cells_at(block, tree._params, np.zeros(5, int), np.arange(5))
     assert np.isfinite(filled).all()
-    part = latentbits.selection.ChowLiuTree(most_columns=50).fit(X)
+    part = latentbits.evaluation.ChowLiuTree(most_columns=50).fit(X)
     assert (part.parents_ >= 0).sum() == 49 and np.isfinite(part.score_samples(X)).all()
     every = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    lone = latentbits.selection.ChowLiuTree(most_columns=1).fit(every)
+    lone = latentbits.evaluation.ChowLiuTree(most_columns=1).fit(every)
     assert np.exp(lone.score_samples(every)).sum() == pytest.approx(1)
 
 
 def test_named_sizes_are_all_tried():
-    models = contestants(["mixture", "noisy-or"], range(2, 13))
-    plan = planned(Table(20_000, 100, 600_000), models, 60, None, 0.1, 0.1)
+    models = candidates_for(["mixture", "noisy-or"], range(2, 13))
+    plan = planned(TableSize(20_000, 100, 600_000), models, 60, None, 0.1, 0.1)
     assert plan.sizes["noisy-or"] == tuple(range(2, 13)) and plan.n_rows < 18_000
 
 
@@ -370,13 +371,13 @@ def told(losses, n=4000, noise=0.02, structures=None):
     structures = structures or {}
     values = (rng.random(n) < 0.5).astype(np.uint8)
     asked = Questions(np.repeat(np.arange(n // 4), 4), np.zeros(n, int), values)
-    said, entrants = {}, []
+    said, candidates = {}, []
     for name, loss in losses.items():
         on = np.exp(-(loss + noise * rng.standard_normal(n)))
         said[name] = Answers(np.where(values == 1, on, 1 - on), None, "")
         structure = structures.get(name, {"independent": "none", "tree": "pairs"}.get(name, "class"))
-        entrants.append(
-            Contestant(
+        candidates.append(
+            Candidate(
                 name,
                 f"the {name}",
                 structure,
@@ -389,8 +390,8 @@ def told(losses, n=4000, noise=0.02, structures=None):
             )
         )
     about = {name: [Fitted(3, 1.0, 5, True, "")] for name in losses}
-    plan = planned(Table(100, 5, 100), contestants(["mixture"]), 100, 1, 0.1, 0.1)
-    return Comparison.of(entrants, asked, said, np.arange(0), about, [], plan)
+    plan = planned(TableSize(100, 5, 100), candidates_for(["mixture"]), 100, 1, 0.1, 0.1)
+    return Comparison.of(candidates, asked, said, np.arange(0), about, [], plan)
 
 
 def test_verdicts():
@@ -405,11 +406,11 @@ def test_verdicts():
     easier = told(
         {"independent": 0.6, "tree": 0.5, "boltzmann": 0.2998, "mixture": 0.3}, structures={"boltzmann": "switches"}
     )
-    assert easier.readable_ == "mixture" and (
+    assert easier.chosen_ == "mixture" and (
         easier.best_ == "mixture" or "the mixture (K=3) is the easiest" in easier.verdict
     )
     both = told({"independent": 0.6, "tree": 0.5, "mixture": 0.3, "aspect": 0.3}, structures={"aspect": "shares"})
-    assert "cannot tell which" in both.verdict and both.several_ == "aspect"
+    assert "cannot tell which" in both.verdict and both.multi_cause_ == "aspect"
 
 
 def test_bounds_are_not_ranked():
@@ -421,13 +422,13 @@ def test_bounds_are_not_ranked():
         "tree": Answers(on, np.full(20, -8.0), "exact"),
         "bounded": Answers(on, np.full(20, -5.0), "lower bound"),
     }
-    entrants = [
-        *contestants(["mixture"])[:2],
-        Contestant("bounded", "bounded", "causes", lambda s: None, (None,), Cost(), {}, {}),
+    taking_part = [
+        *candidates_for(["mixture"])[:2],
+        Candidate("bounded", "bounded", "causes", lambda s: None, (None,), Cost(), {}, {}),
     ]
     about = {name: [Fitted(None, 1.0, 1, True, "")] for name in said}
-    plan = planned(Table(100, 5, 100), contestants(["mixture"]), 100, 1, 0.1, 0.1)
-    found = Comparison.of(entrants, asked, said, np.arange(20), about, [], plan)
+    plan = planned(TableSize(100, 5, 100), candidates_for(["mixture"]), 100, 1, 0.1, 0.1)
+    found = Comparison.of(taking_part, asked, said, np.arange(20), about, [], plan)
     assert "row_below_best" not in found.row("bounded") and found.row("bounded")["row_kind"] == "lower bound"
     assert found.row("independent")["row_below_best"] == pytest.approx(1.0)  # to the tree, not to the bound
 

@@ -82,15 +82,22 @@ def test_flatten_and_back():
 # --- sweeps -----------------------------------------------------------------------------------------------------------
 
 
-def test_map_fold_collect(table):
+def test_map_and_collect(table):
     for n_jobs in (1, 3):
         sweep = sweep_of(table, 7, n_jobs)
         nothing = [None] * sweep.n_blocks
         total, rows = sweep.map(lambda block, state, k: (k * block.n_rows, block.start), nothing, 2)
         assert total == 80 and rows == [0, 7, 14, 21, 28, 35]
-        carry, rows = sweep.fold(lambda block, state, carry: ([*carry, block.start], state + 1), rows, [])
-        assert carry == [0, 7, 14, 21, 28, 35] and rows == [1, 8, 15, 22, 29, 36]
         assert sweep.collect(lambda block: block.n_rows) == [7, 7, 7, 7, 7, 5]
+        asked = [None, 1, None, 2, 3, None]
+        assert sweep.collect(lambda block, mine, k: mine * k + block.start, 10, each=asked) == [
+            None,
+            17,
+            None,
+            41,
+            58,
+            None,
+        ]
         assert sweep.zip_rows(lambda a, b: (a - b, None), rows, rows)[0] == 0
 
 
@@ -148,11 +155,11 @@ def test_rejected_trials_fall_back(table):
     class Rash(Coin):
         """Offers a terrible rescue every time."""
 
-        def rescue(self, params, stats, again):
+        def reseed_empty(self, params, stats, again):
             return CoinParams(np.array([0.999, 0.999]))
 
     sweep = sweep_of(table)
-    options = EMOptions(tol=1e-10, accelerate=False, max_rescues=3, strict=True)
+    options = EMOptions(tol=1e-10, accelerate=False, max_reseeds=3, strict=True)
     steps = list(em(Rash(), sweep, State(start(sweep)), options))
     plain = list(em(Coin(), sweep, State(start(sweep)), EMOptions(tol=1e-10, accelerate=False)))
     assert [step.kind for step in steps].count("rejected") == 3

@@ -22,6 +22,7 @@ from latentbits.data.source import open_source
 from latentbits.data.triage import advice, examine
 from latentbits.datasets import make_aspect, make_mixture
 from latentbits.errors import FileError, InputError, LatentBitsWarning
+from latentbits.evaluation import Adapted
 from latentbits.exploring import explore, facts_of
 from latentbits.exploring.settings import read_settings, to_toml
 from latentbits.report.page import embedded
@@ -229,7 +230,7 @@ def test_residual_pairs_find_what_the_model_misses(tmp_path):
         [made.data, np.where(np.random.default_rng(0).random(600) < 0.9, made.data[:, 0], 1 - made.data[:, 0])]
     )
     model = latentbits.BernoulliMixture(2, random_state=0).fit(X)
-    from latentbits.report.reading import residual_pairs
+    from latentbits.exploring.analysis import residual_pairs
 
     first = residual_pairs(model, open_source(X, owner="test"), 0)[0]
     assert (first["first"], first["second"]) == (0, 8) and first["q3"] > 0.3 and first["n"] == 600
@@ -474,7 +475,7 @@ def test_other_models_are_refused(table, tmp_path):
     from sklearn.decomposition import NMF
 
     with pytest.raises(InputError, match="only families"):
-        explore(table.data, tmp_path / "x", models=[latentbits.comparison.Adapted(NMF(2))])
+        explore(table.data, tmp_path / "x", models=[Adapted(NMF(2))])
     quietly(table.data, tmp_path / "y", models=["gtm"], n_components={"gtm": [(6,)]}, folds=1)  # a map of one dimension
 
 

@@ -13,13 +13,13 @@ import latentbits
 from latentbits import BernoulliMixture, BinaryGTM
 from latentbits.data.source import open_source
 from latentbits.datasets import make_map
-from latentbits.engine.axes import principal_axes
 from latentbits.engine.sweep import LocalSweep
 from latentbits.errors import ImproperPriorWarning, InputError, LatentBitsWarning, TableWarning
 from latentbits.gtm import suggested_shape
 from latentbits.gtm.grid import Basis, grid_points, neighbours
 from latentbits.gtm.m_steps import M_STEPS, Problem, skewed_curvature, skewed_slope
 from latentbits.gtm.model import GtmModel, GtmParams
+from latentbits.maths.block_pca import block_pca
 
 from ..reference import gtm as twin
 from .gtm_tools import fitted_map, known_map, quiet_fit
@@ -90,9 +90,9 @@ def test_sums_are_the_equations(unknown, sparse):
     model = GtmModel(12, (4, 3), base, basis_shape=(2, 2), ridge=0.4, ridge_bias=0.02, concentration=2.0)
     prior = rng.dirichlet(np.ones(12))
     params = GtmParams(rng.standard_normal((7, 5)), prior)
-    ready = model.ready(params)
+    precomputed = model.precompute(params)
     block = open_source(sp.csr_array(X) if sparse else X, sample_weight=row_weights).block(0)
-    stats, _ = model.e_step(block, None, ready)
+    stats, _ = model.e_step(block, None, precomputed)
     features = twin.bumps(grid_points((4, 3)), Basis((2, 2)).centers, Basis((2, 2)).scale)
     chances = twin.sigmoid(features @ params.weights.T)
     on, seen, mass, value = twin.e_step(X, row_weights, chances, prior)
@@ -101,7 +101,7 @@ def test_sums_are_the_equations(unknown, sparse):
     if unknown:
         np.testing.assert_allclose((stats.mass - stats.unseen).T, seen, rtol=1e-9, atol=1e-11)
     wanted = value + twin.ridge(params.weights.T, base, 0.4, 0.02) + np.log(prior).sum()
-    assert model.objective(ready, stats) == pytest.approx(wanted, rel=1e-12)
+    assert model.objective(precomputed, stats) == pytest.approx(wanted, rel=1e-12)
     problem = model.problem(stats)
     q = twin.expected(features, params.weights.T, on, seen) + twin.ridge(params.weights.T, base, 0.4, 0.02)
     assert problem.value(params.weights).sum() == pytest.approx(q, rel=1e-10)
@@ -119,9 +119,9 @@ def test_slope_of_the_objective_by_finite_differences(prior, unknown):
     block = open_source(X).block(0)
 
     def value(weights):
-        ready = model.ready(GtmParams(weights, nodes))
-        stats, _ = model.e_step(block, None, ready)
-        return model.objective(ready, stats), stats
+        precomputed = model.precompute(GtmParams(weights, nodes))
+        stats, _ = model.e_step(block, None, precomputed)
+        return model.objective(precomputed, stats), stats
 
     stats = value(weights)[1]
     problem = model.problem(stats)
@@ -232,7 +232,7 @@ def test_identity_is_the_mixture_step_by_step():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentBitsWarning)
         first = begin.fit(X)
-        logits = first._start(first._model, None, 3, 0).weights.T
+        logits = first._init_params(first._model, None, 3, 0).weights.T
         for n in (1, 2, 5, 20):
             ours = BinaryGTM((3, 2), basis="identity", init=logits, smoothing=1.0, max_iter=n, tol=0.0).fit(X)
             theirs = BernoulliMixture(
@@ -303,7 +303,7 @@ def test_principal_axes(kind):
         X[rng.random(X.shape) < 0.2] = np.nan
     table = sp.csr_array(X) if kind == "sparse" else X
     source = open_source(table, block_rows=64, sample_weight=weights)
-    found = principal_axes(LocalSweep(source), 2)
+    found = block_pca(LocalSweep(source), 2)
     means = np.nansum(X * weights[:, None], axis=0) / (~np.isnan(X) * weights[:, None]).sum(axis=0)
     centred = np.where(np.isnan(X), 0.0, X - means) * np.sqrt(weights / weights.sum())[:, None]
     _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
@@ -335,7 +335,7 @@ def test_complementary_columns_do_not_flip_the_map():
 def test_axes_of_wide_tables_hold_few_vectors():
     X = sp.random_array((300, 2000), density=0.02, rng=np.random.default_rng(0))
     X.data[:] = 1.0
-    found = principal_axes(LocalSweep(open_source(X)), 2)
+    found = block_pca(LocalSweep(open_source(X)), 2)
     sizes = np.linalg.svd((X.toarray() - X.toarray().mean(axis=0)) / np.sqrt(300), compute_uv=False)
     np.testing.assert_allclose(found.deviations, sizes[:2], rtol=1e-8)
 

@@ -16,9 +16,9 @@ from latentbits import BinaryGTM
 from latentbits.base.passes import table_sums
 from latentbits.data.source import open_source
 from latentbits.datasets import load_zoo, make_map
-from latentbits.engine.classes import ClassStats
 from latentbits.engine.sweep import LocalSweep
 from latentbits.errors import InputError, LatentBitsWarning, TableWarning
+from latentbits.maths.latent_class import ClassStats
 
 from .gtm_tools import fitted_map, known_map, quiet_fit
 
@@ -312,7 +312,7 @@ def test_sums_of_a_table_and_class_statistics():
     """What the M-step sees of a fit stands for the table it came from."""
     X = make_map(100, 6, random_state=0).data
     model = quiet_fit(X, (4, 4), max_iter=30)
-    stats = model._model.as_stats(model._params)
+    stats = model._model.expected_stats(model._params)
     assert isinstance(stats, ClassStats) and stats.mass.sum() == pytest.approx(1.0)
     sums, _ = table_sums(LocalSweep(open_source(X)))
     np.testing.assert_allclose(stats.on.sum(axis=1), sums.ones / 100, atol=0.02)

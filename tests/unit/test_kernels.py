@@ -13,12 +13,12 @@ from latentbits.aspect import kernels as aspect_kernels
 from latentbits.bernoulli_gauss import kernels as gauss_kernels
 from latentbits.data import kernels as data_kernels
 from latentbits.data.source import open_source
-from latentbits.engine import class_kernels, topic_kernels
-from latentbits.engine import kernels as engine_kernels
 from latentbits.errors import LatentBitsWarning
 from latentbits.gtm import kernels as gtm_kernels
 from latentbits.logistic import kernels as logistic_kernels
 from latentbits.logistic import trait_kernels
+from latentbits.maths import kernels as maths_kernels
+from latentbits.maths import latent_class_kernels, topics_kernels
 from latentbits.mixture import gibbs_kernels, hyper_kernels, partition_kernels, split_kernels, wide_kernels
 from latentbits.mixture.partition_priors import PartitionPrior
 from latentbits.mixture.partitions import distances
@@ -49,7 +49,7 @@ def test_exponentials(compiled):
     """Within two units in the last place, exactly zero far down, exactly one at zero."""
     x = np.concatenate((np.linspace(-36.99, 0, 20001), [-37.01, -50.0, -800.0, -1e300, -np.inf]))
     values, whole = x.copy(), np.empty_like(x)
-    kernel = engine_kernels.exp_shares
+    kernel = maths_kernels.exp_shares
     (kernel if compiled else _vectorised(kernel.py_func))(
         values, len(x), whole, values.view(np.int64), whole.view(np.int64)
     )
@@ -75,7 +75,7 @@ def test_softmax(compiled):
     log_joint = np.random.default_rng(0).normal(0, 30, (40, 6))
     log_joint[0] = [-1e5, -1e5 - 1, -2e5, -1e6, -1e5, -np.inf]
     shares, sums = log_joint.copy(), np.empty(40)
-    kernel = engine_kernels.softmax_rows
+    kernel = maths_kernels.softmax_rows
     (kernel if compiled else kernel.py_func)(shares, sums)
     np.testing.assert_allclose(shares, softmax(log_joint, axis=1), atol=1e-15)
     np.testing.assert_allclose(sums, logsumexp(log_joint, axis=1), rtol=1e-14)
@@ -112,7 +112,7 @@ def test_mixture_walk(compiled, spread):
     base, slope, weights = rng.normal(size=12), spread * rng.normal(size=(30, 12)), rng.integers(0, 3, 50).astype(float)
     base[-2:], slope[:, -2:] = -np.inf, 0.0  # padding
     mass, on = np.zeros(12), np.zeros(30 * 12)
-    kernel = class_kernels.e_step_lists
+    kernel = latent_class_kernels.e_step_lists
     with np.errstate(over="ignore"):  # counters wrap in plain Python, not in compiled code
         value = (kernel if compiled else kernel.py_func)(indptr, indices, weights, base, slope.ravel(), mass, on)
     log_joint = dense @ slope + base
@@ -205,7 +205,7 @@ def test_aspect_fold_in_as_python():
     """The plain Python form of the fold-in does what the compiled one does, cold columns included."""
     from latentbits.aspect.model import _packed, _stored
     from latentbits.aspect.params import AspectParams
-    from latentbits.engine.latent import padded
+    from latentbits.maths.empirical_bayes import padded
 
     from .test_aspect import model_of
 
@@ -214,14 +214,15 @@ def test_aspect_fold_in_as_python():
     X = (rng.random((4, 40)) < probs.max(axis=0)).astype(float)
     X[0, 3] = np.nan
     model = model_of(X, 3, row_error=1e-3)
-    ready, block = model.ready(AspectParams(probs)), open_source(X).block(0)
-    assert ready.split.degree >= 0
+    precomputed, block = model.precompute(AspectParams(probs)), open_source(X).block(0)
+    assert precomputed.split.degree >= 0
     outs = []
     for function in (aspect_kernels.fold_rows, aspect_kernels.fold_rows.py_func):
         shares, logs, gaps = np.zeros((4, 4)), np.zeros(4), np.zeros(4)
         function(
-            model._codes(block, ready.split), ready.hot, *_stored(block), ready.coefficients, ready.padded,
-            *_packed(ready), np.array([3, 0.0, 1e-9, 100.0]), padded(np.full((1, 3), 1 / 3)), shares, logs, gaps,
+            model._codes(block, precomputed.split), precomputed.hot, *_stored(block), precomputed.coefficients,
+            precomputed.padded, *_packed(precomputed), np.array([3, 0.0, 1e-9, 100.0]), padded(np.full((1, 3), 1 / 3)),
+            shares, logs, gaps,
         )  # fmt: skip
         outs.append((shares, logs, gaps))
     for first, second in zip(*outs):
@@ -258,11 +259,11 @@ def test_noisy_or_rows_as_python(monkeypatch):
     few = X[:4]
 
     def answers():
-        maths, ready = model._model, model._model.ready(model._params)
+        maths, precomputed = model._model, model._model.precompute(model._params)
         block = open_source(few).block(0)
-        start = maths.represent(block, ready)
-        sums = maths.e_step(block, np.full_like(start, 0.4), ready)[0]
-        probe = _Probe(maths)(block, start, ready, model._params.theta, model._params.theta0)
+        start = maths.represent(block, precomputed)
+        sums = maths.e_step(block, np.full_like(start, 0.4), precomputed)[0]
+        probe = _Probe(maths)(block, start, precomputed, model._params.theta, model._params.theta0)
         draws = model.importance_scores(few, 20)
         return [
             start, sums.on, sums.leak, np.array(sums.value), *probe,
@@ -328,7 +329,7 @@ def test_topics_as_python(monkeypatch):
         return out
 
     compiled = answers()
-    for module in (gauss_kernels, count_kernels, topic_kernels):
+    for module in (gauss_kernels, count_kernels, topics_kernels):
         for name, kernel in list(vars(module).items()):
             if hasattr(kernel, "py_func"):
                 monkeypatch.setattr(module, name, _vectorised(kernel.py_func))
@@ -449,14 +450,14 @@ def test_one_signature_per_kernel(tmp_path):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LatentBitsWarning)
                 sampled.fit(made).coclustering()
-    modules = (data_kernels, engine_kernels, class_kernels, aspect_kernels, logistic_kernels)
+    modules = (data_kernels, maths_kernels, latent_class_kernels, aspect_kernels, logistic_kernels)
     modules = (
         *modules,
         trait_kernels,
         gtm_kernels,
         gauss_kernels,
         count_kernels,
-        topic_kernels,
+        topics_kernels,
         gibbs_kernels,
         wide_kernels,
         split_kernels,

@@ -147,7 +147,7 @@ def test_links_command(tmp_path):
 
 
 def test_typical_rows_are_the_clearest(made, fitted):
-    odds = fitted._per_row(made.data, fitted._model.log_odds)
+    odds = fitted._ask(made.data).by_rows(fitted._model.log_odds)
     for row in fitted.documents_table(made.data, top=3):
         assert (odds[:, row["community"]] > odds[row["row"], row["community"]]).sum() < row["rank"]
     assert len(fitted.documents_frame(made.data, 2)) == 6 and len(fitted.marginal_frame(made.data)) == 12

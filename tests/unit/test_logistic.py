@@ -46,12 +46,12 @@ def test_slope_by_finite_differences(k):
     block = open_source(X, sample_weight=weights).block(0)
 
     def value(loadings, offset):
-        ready = model.ready(LogisticParams(loadings, offset))
-        stats, scores = model.e_step(block, np.zeros((len(X), k)), ready)
-        assert model.objective(ready, stats) == pytest.approx(
+        precomputed = model.precompute(LogisticParams(loadings, offset))
+        stats, scores = model.e_step(block, np.zeros((len(X), k)), precomputed)
+        assert model.objective(precomputed, stats) == pytest.approx(
             twin.objective(X, scores, loadings, offset, 0.3, weights), rel=1e-12
         )
-        return model.objective(ready, stats), stats
+        return model.objective(precomputed, stats), stats
 
     _, stats = value(loadings, offset)
     slope = stats.slope.copy()
@@ -73,9 +73,9 @@ def test_bound_round_is_the_paper():
     params = LogisticParams(loadings, offset)
     for table in (X, sp.csr_array(X)):
         block = open_source(table).block(0)
-        ready = model.ready(params)
-        stats, new_scores = model.e_step(block, scores, ready)
-        assert model.objective(ready, stats) == pytest.approx(twin.objective(X, scores, loadings, offset, 0.3))
+        precomputed = model.precompute(params)
+        stats, new_scores = model.e_step(block, scores, precomputed)
+        assert model.objective(precomputed, stats) == pytest.approx(twin.objective(X, scores, loadings, offset, 0.3))
         new = model.m_step(params, stats, None)
         wanted = twin.bound_round(X, scores, loadings, offset, 0.3)
         np.testing.assert_allclose(new_scores, wanted[0], atol=1e-9)
@@ -149,7 +149,7 @@ def test_constant_columns():
     [
         ({"ridge": 0.0}, "ridge must be above 0"),
         ({"ridge": -1}, "ridge must be a number"),
-        ({"solver": "newton"}, "solver must be 'lbfgs' or 'mm'"),
+        ({"solver": "newton"}, "solver must be one of 'lbfgs', 'mm'"),
         ({"n_components": 0}, "n_components must be a whole number"),
         ({"score_clip": "x"}, "score_clip must be a number"),
     ],

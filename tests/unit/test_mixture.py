@@ -14,7 +14,6 @@ from latentbits import BernoulliMixture
 from latentbits.data.source import open_source
 from latentbits.data.summary import totals
 from latentbits.datasets import make_mixture
-from latentbits.engine.seeds import hamming
 from latentbits.errors import (
     DuplicateComponentWarning,
     EmptyComponentWarning,
@@ -23,6 +22,7 @@ from latentbits.errors import (
     NotConvergedWarning,
     TableWarning,
 )
+from latentbits.maths.kmeanspp import hamming
 from latentbits.mixture.model import MixtureModel, MixtureParams
 from latentbits.mixture.starts import random_start
 
@@ -44,20 +44,20 @@ def test_em_step_equals_its_twin(density, smoothing):
     weights = np.random.default_rng(2).integers(0, 4, len(table)).astype(float)
     source = open_source(table, sample_weight=weights, merge=True)
     model = MixtureModel(3, totals(source.block(0)).marginals, smoothing, 1.3, float(weights.sum()))
-    ready = model.ready(params)
-    stats, _ = model.e_step(source.block(0), None, ready)
+    precomputed = model.precompute(params)
+    stats, _ = model.e_step(source.block(0), None, precomputed)
     new = model.m_step(params, stats, None)
     wanted, objective = em_step(table, weights, params, model.target, smoothing, 1.3)
     np.testing.assert_allclose(new.weights, wanted.weights, rtol=1e-12)
     np.testing.assert_allclose(new.probs, np.clip(wanted.probs, 1e-9, 1 - 1e-9), rtol=1e-10)
-    assert model.objective(ready, stats) == pytest.approx(objective, rel=1e-12)
+    assert model.objective(precomputed, stats) == pytest.approx(objective, rel=1e-12)
 
 
 def test_probabilities_of_all_rows_sum_to_one():
     _, params = problem(3, d=5)
     model = MixtureModel(3, np.full(5, 0.5))
     rows = np.array(list(itertools.product([0, 1], repeat=5)), float)
-    scores = model.log_prob(open_source(rows).block(0), model.ready(params))
+    scores = model.log_prob(open_source(rows).block(0), model.precompute(params))
     assert np.exp(scores).sum() == pytest.approx(1, abs=1e-12)
 
 
@@ -65,8 +65,8 @@ def test_answers_equal_enumeration():
     """Fill-in, shares and leave-one-out probabilities from the joint over all completions of a row."""
     table, params = problem(4, n=12, d=4)
     model = MixtureModel(3, np.full(4, 0.5))
-    block, ready = open_source(table).block(0), model.ready(params)
-    filled, shares = model.fill(block, ready), model.represent(block, ready)
+    block, precomputed = open_source(table).block(0), model.precompute(params)
+    filled, shares = model.predict_cells(block, precomputed), model.represent(block, precomputed)
     completions = np.array(list(itertools.product([0, 1], repeat=4)), float)
     joint = np.exp([[log_joint(x, params, k) for k in range(3)] for x in completions])
     for i, row in enumerate(table):
@@ -78,7 +78,7 @@ def test_answers_equal_enumeration():
                 wanted = joint[fits & (completions[:, j] == 1)].sum() / joint[fits].sum()
                 assert filled[i, j] == pytest.approx(wanted, abs=1e-12)
     rows, columns = (part.ravel() for part in np.indices(table.shape))
-    causes = model.causes(block, ready, rows, columns)
+    causes = model.causes(block, precomputed, rows, columns)
     for m, (i, j) in enumerate(zip(rows, columns)):
         share, evidence, probability = explain_cell(table[i], j, params)
         np.testing.assert_allclose(causes.share[m], share, atol=1e-12)
@@ -145,7 +145,7 @@ def test_carcinoma(prepared, k, log_likelihood, bic):
 )
 def test_baselines(prepared, name, independent, tree):
     from latentbits.datasets import load_debd
-    from latentbits.selection import ChowLiuTree, IndependentColumns
+    from latentbits.evaluation import ChowLiuTree, IndependentColumns
 
     prepared(f"debd/{name}")
     splits = load_debd(name)

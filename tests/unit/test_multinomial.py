@@ -52,18 +52,20 @@ def test_a_pass_of_unigrams_is_the_equations():
     params = UnigramParams(lam, words)
     for table in (X, sp.csc_array(X)):
         block = open_source(table, binarize=REALS, sample_weight=weights).block(0)
-        ready = model.ready(params)
-        stats, _ = model.e_step(block, None, ready)
+        precomputed = model.precompute(params)
+        stats, _ = model.e_step(block, None, precomputed)
         logs = np.log(lam) + X @ np.log(words).T
         total = np.log(np.exp(logs - logs.max(axis=1, keepdims=True)).sum(axis=1)) + logs.max(axis=1)
         shares = np.exp(logs - total[:, None]) * weights[:, None]
         assert stats.log_likelihood == pytest.approx(weights @ total, rel=1e-12)
-        assert model.objective(ready, stats) == pytest.approx(weights @ total + 0.5 * np.log(words).sum(), rel=1e-12)
+        assert model.objective(precomputed, stats) == pytest.approx(
+            weights @ total + 0.5 * np.log(words).sum(), rel=1e-12
+        )
         new = model.m_step(params, stats, None)
         np.testing.assert_allclose(new.weights, shares.sum(axis=0) / weights.sum(), rtol=1e-10)
         wanted = shares.T @ X + 0.5
         np.testing.assert_allclose(new.probs, wanted / wanted.sum(axis=1, keepdims=True), rtol=1e-10)
-        np.testing.assert_allclose(model.log_prob(block, ready), total, rtol=1e-12)
+        np.testing.assert_allclose(model.log_prob(block, precomputed), total, rtol=1e-12)
 
 
 def test_unigrams_find_topics_and_never_lose(monkeypatch):
@@ -90,8 +92,8 @@ def test_a_pass_of_plsa_is_the_equations():
         model = PlsaModel(3, b, 0.2)
         params = PlsaParams(words, np.ones(3) / 3)
         block = open_source(sp.csr_array(X), binarize=REALS, sample_weight=weights).block(0)
-        ready = model.ready(params)
-        stats, new_theta = model.e_step(block, theta, ready)
+        precomputed = model.precompute(params)
+        stats, new_theta = model.e_step(block, theta, precomputed)
         joint = (theta[:, :, None] * words[None]) ** b  # (n, K, D)
         share = joint / joint.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(
@@ -118,7 +120,7 @@ def test_plsa_is_nmf_with_divergence():
     params = PlsaParams(np.maximum(words, 1e-300), np.ones(3) / 3)
     block = open_source(X, binarize=REALS).block(0)
     for _ in range(200):
-        stats, theta = model.e_step(block, theta, model.ready(params))
+        stats, theta = model.e_step(block, theta, model.precompute(params))
         params = model.m_step(params, stats, None)
     assert stats.log_likelihood == pytest.approx(theirs, rel=1e-6)
 

@@ -9,13 +9,13 @@ import pytest
 
 from latentbits.data.source import open_source
 from latentbits.data.summary import totals
-from latentbits.engine.em import _again
+from latentbits.engine.em import _extra_pass_over
 from latentbits.engine.sweep import LocalSweep
 from latentbits.noisy_or import kernels, weight_kernels
-from latentbits.noisy_or.judging import Judge
 from latentbits.noisy_or.m_steps import _Probe, solve
 from latentbits.noisy_or.model import NoisyOrModel
 from latentbits.noisy_or.params import NoisyOrParams
+from latentbits.noisy_or.scoring import Judge
 
 from ..reference import noisy_or as twin
 
@@ -44,22 +44,24 @@ def model_for(X, k, **options):
 
 def weights_of(block, model, params, m, tol=1e-13):
     """Weights q (n, D, K) that the kernel finds for given posteriors."""
-    ready = model.ready(params)
+    precomputed = model.precompute(params)
     k, d = params.theta.shape
     q = np.zeros((block.n_rows, d, k))
     codes = block.codes()
     for row, j in zip(*np.nonzero(codes == 1)):
         work = np.empty((4, k))
         candidates, contenders = np.flatnonzero(m[row] > 1e-9).astype(float), np.empty(k, np.int64)
-        theta, slope = params.theta[:, j].copy(), ready.slope.reshape(d, -1)[j, :k].copy()
-        n = weight_kernels.contend(0, ready.top[j], candidates, len(candidates), m[row], theta, slope, 0, contenders)
+        theta, slope = params.theta[:, j].copy(), precomputed.slope.reshape(d, -1)[j, :k].copy()
+        n = weight_kernels.contend(
+            0, precomputed.top[j], candidates, len(candidates), m[row], theta, slope, 0, contenders
+        )
         if n == 1:
             q[row, j, contenders[0]] = 1.0
         elif n > 1:
             found, credit, rest = np.empty(k), np.empty(k), np.empty(k)
             weight_kernels.first_weights(0, 0, n, m[row], theta, contenders, found)
             weight_kernels.share_cell(
-                0, params.theta0[j], ready.top[j], 0, n, m[row], theta, contenders, found, credit, rest, tol, work
+                0, params.theta0[j], precomputed.top[j], 0, n, m[row], theta, contenders, found, credit, rest, tol, work
             )
             q[row, j, contenders[:n]] = found[:n]
     return q
@@ -75,15 +77,15 @@ def test_bounds_and_likelihood_in_order(unknown, strong):
         params = random_model(rng, k, d, strong)
         X = random_rows(rng, params, 4, unknown)
         model, block = model_for(X, k)
-        ready = model.ready(params)
-        exact = Judge(model).exact(block, ready)
-        bound, tighter = model.log_prob(block, ready), Judge(model).mean_field(block, ready)
+        precomputed = model.precompute(params)
+        exact = Judge(model).exact(block, precomputed)
+        bound, tighter = model.log_prob(block, precomputed), Judge(model).mean_field(block, precomputed)
         assert (bound <= exact + 1e-10).all() and (tighter <= exact + 1e-10).all() and (bound <= tighter + 1e-8).all()
         value, posterior = twin.enumerate_row(X[0], *params[:3])
         assert abs(value - exact[0]) < 1e-10
         if k == 1:
             np.testing.assert_allclose(bound, exact, atol=1e-10)
-            np.testing.assert_allclose(model.represent(block, ready)[0], posterior, atol=1e-10)
+            np.testing.assert_allclose(model.represent(block, precomputed)[0], posterior, atol=1e-10)
 
 
 def test_bound_is_the_bound():
@@ -92,8 +94,8 @@ def test_bound_is_the_bound():
     params = random_model(rng, 4, 9)
     X = random_rows(rng, params, 20, 0.1)
     model, block = model_for(X, 4, answer_rounds=500, answer_tol=1e-12)
-    ready = model.ready(params)
-    m, value = model.posterior(block, ready)
+    precomputed = model.precompute(params)
+    m, value = model.posterior(block, precomputed)
     q = weights_of(block, model, params, m)
     for i in range(len(X)):
         assert abs(twin.bound(X[i], m[i], q[i], *params[:3]) - value[i]) < 1e-6
@@ -127,12 +129,12 @@ def test_every_round_raises_the_bound():
         params = random_model(rng, 5, 12, strong)
         X = random_rows(rng, params, 50, 0.1)
         model, block = model_for(X, 5, e_step_start="warm")
-        ready = model.ready(params)
+        precomputed = model.precompute(params)
         shares = rng.random((50, 5))
         before = np.full(50, -np.inf)
         for _ in range(8):
             one = replace(model, rounds=1)
-            shares, values, _ = one.infer(block, ready, (np.zeros(12 * 8), np.zeros(12)), shares)
+            shares, values, _ = one.infer(block, precomputed, (np.zeros(12 * 8), np.zeros(12)), shares)
             assert (values - before).min() >= -1e-7
             before = values
 
@@ -141,13 +143,13 @@ def climb(X, k, params, kind, n_steps):
     """Passes with the M-step ``kind``: the path of F, and where it led."""
     model, _ = model_for(X, k, m_step_kind=kind, **FLAT)
     sweep = LocalSweep(open_source(X))
-    rows = [model.infer(sweep.source.block(0), model.ready(params))[0]]
+    rows = [model.infer(sweep.source.block(0), model.precompute(params))[0]]
     path = []
     for _ in range(n_steps):
-        ready = model.ready(params)
-        stats, rows = sweep.map(model.e_step, rows, ready)
-        path.append(model.objective(ready, stats))
-        params = model.m_step(params, stats, _again(sweep, rows))
+        precomputed = model.precompute(params)
+        stats, rows = sweep.map(model.e_step, rows, precomputed)
+        path.append(model.objective(precomputed, stats))
+        params = model.m_step(params, stats, _extra_pass_over(sweep, rows))
     return np.array(path), params
 
 
@@ -170,15 +172,15 @@ def test_all_m_steps_meet():
     ends = {}
     for kind in ("newton", "bisection"):
         model, block = model_for(X, 2, m_step_kind=kind, e_step_start="warm", **priors)
-        rows = [model.infer(block, model.ready(params))[0]]
-        stats, _ = model.e_step(block, rows[0], model.ready(params))
+        rows = [model.infer(block, model.precompute(params))[0]]
+        stats, _ = model.e_step(block, rows[0], model.precompute(params))
         stats = stats._replace(mass=rows[0].sum(axis=0))
-        ends[kind] = solve(model, params, stats, _again(sweep, rows), cycles=60 if kind == "newton" else 25)
+        ends[kind] = solve(model, params, stats, _extra_pass_over(sweep, rows), cycles=60 if kind == "newton" else 25)
     theta, theta0 = params.theta, params.theta0
-    ready, known = model.ready(params), np.full(5, 60.0)
+    precomputed, known = model.precompute(params), np.full(5, 60.0)
     ones = (X == 1).sum(axis=0)
     for _ in range(6000):  # the MM step at weights that stay as they are
-        on, _, leak, _, held = _Probe(model)(block, rows[0], ready, theta, theta0)
+        on, _, leak, _, held = _Probe(model)(block, rows[0], precomputed, theta, theta0)
         counts = theta * (on + held).T + 0.2 * theta / -np.expm1(-theta)
         leaked = theta0 * (ones / -np.expm1(-theta0) + leak) + 0.5 * theta0 / -np.expm1(-theta0)
         theta, theta0 = counts / (rows[0].sum(axis=0)[:, None] + 1.2), leaked / (known + 1.5)
@@ -194,9 +196,9 @@ def test_mm_step_is_that_of_the_equations():
     priors = {"link_prior": (1.3, 2.0), "leak_prior": (1.5, 2.5)}
     model, block = model_for(X, 3, rounds=1, e_step_start="warm", **priors)
     # With one round posteriors are those after the weights; take these weights for the twin.
-    m_before = model.infer(block, model.ready(params))[0]
+    m_before = model.infer(block, model.precompute(params))[0]
     q = weights_of(block, model, params, m_before, 1e-13)
-    stats, m = model.e_step(block, m_before, model.ready(params))
+    stats, m = model.e_step(block, m_before, model.precompute(params))
     theta, theta0 = model.mm(params, stats)
     wanted, wanted0 = twin.mm_step(X, m, q, params.theta, params.theta0, **priors)
     np.testing.assert_allclose(theta, np.minimum(wanted, 30), atol=1e-6)
@@ -209,9 +211,9 @@ def test_gradients_by_finite_differences():
     params = random_model(rng, 3, 6)
     X = random_rows(rng, params, 25, 0.1)
     model, block = model_for(X, 3)
-    m = model.infer(block, model.ready(params))[0]
+    m = model.infer(block, model.precompute(params))[0]
     q = weights_of(block, model, params, m, 1e-13)
-    on, bend, leak, leak_bend, held = _Probe(model)(block, m, model.ready(params), params.theta, params.theta0)
+    on, bend, leak, leak_bend, held = _Probe(model)(block, m, model.precompute(params), params.theta, params.theta0)
     known = ~np.isnan(X)
     ones = (X == 1).sum(axis=0)
 
@@ -249,13 +251,13 @@ def test_blocks_add_up():
     params = random_model(rng, 4, 15)
     X = random_rows(rng, params, 90, 0.1)
     model, block = model_for(X, 4)
-    ready = model.ready(params)
+    precomputed = model.precompute(params)
     start = rng.random((90, 4))
-    whole, _ = model.e_step(block, start, ready)
+    whole, _ = model.e_step(block, start, precomputed)
     source = open_source(X, block_rows=17)
     parts = LocalSweep(source)
     rows = [start[source.starts[b] : source.starts[b + 1]] for b in range(source.n_blocks)]
-    summed, _ = parts.map(model.e_step, rows, ready)
+    summed, _ = parts.map(model.e_step, rows, precomputed)
     for a, b in zip(whole, summed):
         np.testing.assert_allclose(a, b, atol=1e-9)
 
@@ -269,9 +271,9 @@ def test_exact_em():
     current = random_model(rng, 3, 6)._replace(theta=rng.exponential(0.5, (3, 6)) + 0.01)
     before = -np.inf
     for step in range(6):
-        ready = model.ready(current)
-        stats, _ = model.e_step(block, None, ready)
-        value = model.objective(ready, stats)
+        precomputed = model.precompute(current)
+        stats, _ = model.e_step(block, None, precomputed)
+        value = model.objective(precomputed, stats)
         assert value >= before - 1e-9
         assert abs(stats.value - sum(twin.enumerate_row(x, *current[:3])[0] for x in X)) < 1e-8
         new = model.m_step(current, stats, None)
@@ -290,14 +292,14 @@ def test_truncated_likelihood_rises():
     model, block = model_for(X, 2, inference="exact", truncated=True, **FLAT)
     current, before = random_model(rng, 2, 5)._replace(theta=rng.exponential(0.5, (2, 5)) + 0.01), -np.inf
     for _ in range(30):
-        ready = model.ready(current)
-        stats = model.gather(ready, model.e_step(block, None, ready)[0])
-        value = model.objective(ready, stats)
+        precomputed = model.precompute(current)
+        stats = model.finalize_stats(precomputed, model.e_step(block, None, precomputed)[0])
+        value = model.objective(precomputed, stats)
         assert value >= before - 1e-9
         direct = sum(twin.enumerate_row(x, *current[:3])[0] for x in X)
         empty = twin.enumerate_row(np.zeros(5), *current[:3])[0]
         assert abs(value - (direct - len(X) * np.log(-np.expm1(empty)))) < 1e-7
-        np.testing.assert_allclose(model.log_prob(block, ready).sum(), value, atol=1e-7)
+        np.testing.assert_allclose(model.log_prob(block, precomputed).sum(), value, atol=1e-7)
         current, before = model.m_step(current, stats, None), value
 
 
@@ -309,22 +311,25 @@ def test_greedy_search_finds_the_best_state():
         params = random_model(rng, 5, 14)
         X = random_rows(rng, params, 1)
         model, block = model_for(X, 5)
-        ready = model.ready(params)
+        precomputed = model.precompute(params)
         _, indices = block.ones.lists()
-        width = len(ready.bias)
-        base = ready.bias + ready.theta.reshape(14, width)[indices].sum(axis=0)
+        width = len(precomputed.bias)
+        base = precomputed.bias + precomputed.theta.reshape(14, width)[indices].sum(axis=0)
         on, gains = np.zeros(width, np.uint8), np.zeros(width)
         run = kernels.greedy
         gained = run(
-            indices, 0, len(indices), base, ready.theta, ready.prob, ready.lift, ready.e0, width, 16, on, gains,
-            np.empty(20), np.empty(width),
+            indices, 0, len(indices), base, precomputed.theta, precomputed.prob, precomputed.lift, precomputed.e0,
+            width, 16, on, gains, np.empty(20), np.empty(width),
         )  # fmt: skip
         state = on[:5].astype(float)
         here = twin.log_joint(X[0], state, *params[:3])
         zero = twin.log_joint(X[0], np.zeros(5), *params[:3])
         assert abs(here - zero - gained) < 1e-8
         m = np.concatenate((state, np.zeros(width - 5)))
-        assert abs(kernels.gain_of(indices, 0, len(indices), base, ready.prob, ready.e0, width, m) - gained) < 1e-8
+        assert (
+            abs(kernels.gain_of(indices, 0, len(indices), base, precomputed.prob, precomputed.e0, width, m) - gained)
+            < 1e-8
+        )
         for i in range(5):
             other = state.copy()
             other[i] = 1 - other[i]

@@ -87,7 +87,7 @@ def test_statuses_have_their_words():
     model._params = NoisyOrParams(theta, np.full(8, 0.1), np.array([0.3, 0.25, 0.999, 0.2]), np.full(4, 1e4), 200.0)
     model._params.loss[3] = 0.0
     with pytest.warns() as told:
-        model._adopt()
+        model._set_fitted_attributes()
     assert model.status_ == ["supported", "duplicate of 0", "always on", "disconnected"]
     assert {warning.category for warning in told} == {DuplicateComponentWarning, EmptyComponentWarning}
     pruned = quietly_prune(model, X)
@@ -95,7 +95,7 @@ def test_statuses_have_their_words():
     model._params = model._params._replace(loss=np.zeros(4))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model._adopt()
+        model._set_fitted_attributes()
     assert model.status_[0] == "weak" and model.status_[1] == "duplicate of 0"
     assert quietly_prune(model, X).n_components == 1  # the first of the twins stays
     model._params = model._params._replace(
@@ -104,7 +104,7 @@ def test_statuses_have_their_words():
     model.n_components = 3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model._adopt()
+        model._set_fitted_attributes()
     with pytest.raises(InputError, match="no source is supported"):
         model.prune(X)
 
@@ -221,7 +221,7 @@ def test_deletion_losses_are_those_of_the_table():
         for k in range(3):
             rest = quietly(NoisyOrComponentAnalysis(2, n_init=1, max_iter=1, random_state=0), table)
             rest._params = without(model._params, np.delete(np.arange(3), k))
-            rest._model = rest._streaming(rest._model)
+            rest._model = rest._stream_model(rest._model)
             true = whole - float(rest.score_samples(table).sum())
             assert abs(model.deletion_loss_[k] - true) < 0.12 * true and abs(sampled[k] - true) < 0.25 * true
 

@@ -11,8 +11,8 @@ from latentbits import AspectBernoulli, LogisticPCA
 from latentbits.data.rng import row_uniforms
 from latentbits.data.source import open_source
 from latentbits.datasets import make_aspect
-from latentbits.engine.latent import LatentSample, keys_of, posterior_draw, posterior_mean
 from latentbits.errors import InputError, LatentBitsWarning
+from latentbits.maths.empirical_bayes import LatentSample, keys_of, posterior_draw, posterior_mean
 
 
 def written_out(model, X, cells_of, trained=None):

@@ -258,10 +258,10 @@ def test_gaussian_plsa(monkeypatch, tmp_path):
     path = np.array(model.history_[0])
     assert (np.diff(path) >= -1e-9 * np.abs(path[1:])).all()
     # One step by hand.
-    maths, ready = model._model, model._model.ready(model._params)
+    maths, precomputed = model._model, model._model.precompute(model._params)
     block = model._open(triples, reset=False).block(0)
     theta = np.random.default_rng(0).dirichlet(np.ones(2), block.n_rows)
-    stats, new = maths.e_step(block, theta, ready)
+    stats, new = maths.e_step(block, theta, precomputed)
     owner = np.repeat(np.arange(block.n_rows), block.row_counts())
     c, v = model.means_.T[block.indices], model.variances_.T[block.indices]
     joint = theta[owner] * np.exp(-0.5 * (block.values[:, None] - c) ** 2 / v) / np.sqrt(2 * np.pi * v)

@@ -43,12 +43,12 @@ def exact_fill(params, row):
 def test_exact_answers():
     params = small_machine()
     model = BoltzmannModel(3, "exact")
-    ready = model.ready(params)
+    precomputed = model.precompute(params)
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2, (20, 6)).astype(float)
     X[rng.random(X.shape) < 0.4] = np.nan
     block = open_source(X).block(0)
-    filled, scores = model.fill(block, ready), model.log_prob(block, ready)
+    filled, scores = model.predict_cells(block, precomputed), model.log_prob(block, precomputed)
     for row, cells, score in zip(X, filled, scores):
         wanted, log_prob = exact_fill(params, row)
         unknown = np.isnan(row)
@@ -56,8 +56,8 @@ def test_exact_answers():
         np.testing.assert_allclose(score, log_prob, atol=1e-12)
     rows, logs = log_all(params)
     every = open_source(rows).block(0)
-    np.testing.assert_allclose(model.log_prob(every, ready), logs, atol=1e-12)
-    np.testing.assert_allclose(-model.free_energy(every, ready) - ready.log_z, logs, atol=1e-12)
+    np.testing.assert_allclose(model.log_prob(every, precomputed), logs, atol=1e-12)
+    np.testing.assert_allclose(-model.free_energy(every, precomputed) - precomputed.log_z, logs, atol=1e-12)
 
 
 def test_factorised_rule_takes_others_to_be_off():
@@ -65,7 +65,7 @@ def test_factorised_rule_takes_others_to_be_off():
     params = small_machine(2)
     model = BoltzmannModel(3, "factorised")
     row = np.array([[1, np.nan, 0, np.nan, np.nan, 1]])
-    found = model.fill(open_source(row).block(0), model.ready(params))[0]
+    found = model.predict_cells(open_source(row).block(0), model.precompute(params))[0]
     for i in (1, 3, 4):
         clamped = np.nan_to_num(row[0])
         clamped[i] = np.nan
@@ -79,9 +79,9 @@ def test_clamped_gibbs_is_exact_in_the_limit():
     wanted = exact_fill(params, row[0])[0]
     block, unknown = open_source(row).block(0), np.isnan(row[0])
     gibbs = BoltzmannModel(3, "gibbs", 20_000)
-    assert np.abs(gibbs.fill(block, gibbs.ready(params))[0] - wanted)[unknown].max() < 0.01
+    assert np.abs(gibbs.predict_cells(block, gibbs.precompute(params))[0] - wanted)[unknown].max() < 0.01
     field = BoltzmannModel(3, "mean-field", 500)
-    assert np.abs(field.fill(block, field.ready(params))[0] - wanted)[unknown].max() < 0.3
+    assert np.abs(field.predict_cells(block, field.precompute(params))[0] - wanted)[unknown].max() < 0.3
     rows = np.tile(row, (4000, 1))  # joint draws: equal rows are filled alike, so rows must differ
     rows = np.column_stack((rows, np.random.default_rng(0).integers(0, 2, (4000, 12))))
     wide = BoltzmannParams(
@@ -91,7 +91,9 @@ def test_clamped_gibbs_is_exact_in_the_limit():
     draws_block = open_source(rows).block(0)
     at_rows, at_columns = np.repeat(np.arange(4000), 3), np.tile([1, 3, 4], 4000)
     rng = np.random.default_rng(1)
-    drawn = model.fill_draw(draws_block, model.ready(wide), at_rows, at_columns, rng.random(4000), rng.random(12000))
+    drawn = model.sample_cells(
+        draws_block, model.precompute(wide), at_rows, at_columns, rng.random(4000), rng.random(12000)
+    )
     assert np.abs(drawn.reshape(4000, 3).mean(axis=0) - wanted[[1, 3, 4]]).max() < 0.06
 
 
@@ -101,7 +103,7 @@ def test_explanations():
     X = np.array([[1.0, 0, 1, 0, 1, 1], [0, 1, np.nan, 0, 1, 0]])
     block = open_source(X).block(0)
     rows, columns = np.repeat([0, 1], 6), np.tile(np.arange(6), 2)
-    causes = model.causes(block, model.ready(params), rows, columns)
+    causes = model.causes(block, model.precompute(params), rows, columns)
     np.testing.assert_allclose(causes.share.sum(axis=1) + causes.leak, 1.0, atol=1e-12)
     for i in range(6):  # complete row: exact leave-one-out
         rest = X[0].copy()

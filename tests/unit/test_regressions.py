@@ -18,7 +18,7 @@ from latentbits.data.source import open_source
 from latentbits.data.summary import totals
 from latentbits.datasets import make_mixture
 from latentbits.errors import FileError, InputError, LatentBitsWarning, NotConvergedWarning, TableWarning
-from latentbits.selection import ChowLiuTree, IndependentColumns
+from latentbits.evaluation import ChowLiuTree, IndependentColumns
 from latentbits.testing.contracts import assert_same_bits
 
 T = make_mixture(200, 8, 2, random_state=0).data

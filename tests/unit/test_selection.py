@@ -14,8 +14,8 @@ from latentbits.data.holdout import HiddenSource
 from latentbits.data.source import open_source
 from latentbits.datasets import make_mixture
 from latentbits.errors import InputError, LatentBitsWarning
-from latentbits.selection import ChowLiuTree, IndependentColumns
-from latentbits.selection.choose import hidden_losses
+from latentbits.evaluation import ChowLiuTree, IndependentColumns
+from latentbits.evaluation.select_size import hidden_losses
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_select_finds_three(table, criterion):
 
 
 def test_function_and_package_keep_their_names():
-    import latentbits.selection
+    import latentbits.evaluation
 
     assert callable(latentbits.select) and callable(latentbits.bootstrap_lrt)
 
@@ -122,7 +122,7 @@ def test_tree_with_unknown_cells_is_exact():
         rows[:, holes] = np.array(list(itertools.product([0, 1], repeat=len(holes)))).reshape(len(rows), len(holes))
         chances = np.exp(tree.score_samples(rows))
         assert scores[i] == pytest.approx(np.log(chances.sum()), abs=1e-12)
-        filled = tree.fill_at(block, np.full(5, i), np.arange(5))
+        filled = tree._model.predict_cells_at(block, tree._params, np.full(5, i), np.arange(5))
         assert filled == pytest.approx(chances @ rows / chances.sum(), abs=1e-12)
 
 

@@ -59,17 +59,17 @@ def opened(X, k):
     sweep = LocalSweep(open_source(X, block_rows=400))
     sums, _ = table_sums(sweep)
     estimator = AspectBernoulli(k, random_state=0)
-    model = estimator._build(sums)
-    params = estimator._start(model, sweep, 0, 0)
-    rows = [model.start_rows(sweep.source.block(b), params, 0, 0) for b in range(sweep.n_blocks)]
+    model = estimator._build_model(sums)
+    params = estimator._init_params(model, sweep, 0, 0)
+    rows = [model.init_rows(sweep.source.block(b), params, 0, 0) for b in range(sweep.n_blocks)]
     return sweep, model, params, rows
 
 
 def value_at(model, sweep, params, rows):
-    ready = model.ready(params)
-    stats, new_rows = sweep.map(model.e_step, rows, ready)
-    stats = model.gather(ready, stats)
-    return model.objective(ready, stats), model.m_step(params, stats, None), new_rows, ready.split
+    precomputed = model.precompute(params)
+    stats, new_rows = sweep.map(model.e_step, rows, precomputed)
+    stats = model.finalize_stats(precomputed, stats)
+    return model.objective(precomputed, stats), model.m_step(params, stats, None), new_rows, precomputed.split
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -104,7 +104,7 @@ def test_the_end_is_exact(name, prepared):
     assert fitted.converged_ and fitted._model.row_error <= 1e-12
     latent = fitted._params.latent
     from latentbits.data.block import row_hashes
-    from latentbits.engine.latent import SPREAD
+    from latentbits.maths.empirical_bayes import SPREAD
 
     block = open_source(X).block(0)
     shares = latent.values[np.searchsorted(latent.keys, row_hashes(block) * SPREAD)]

@@ -41,8 +41,8 @@ def test_a_pass_is_the_equations(k, n_rounds):
     params = TraitParams(loadings, offset)
     for table in (X, sp.csr_array(X)):
         block = open_source(table, sample_weight=weights).block(0)
-        ready = model.ready(params)
-        state = model.start_rows(block, params, 0, 0)
+        precomputed = model.precompute(params)
+        state = model.init_rows(block, params, 0, 0)
         for _ in range(2):  # from no posterior, and from one
             means, covariances, spreads, values = [], [], [], []
             for i, row in enumerate(X):
@@ -53,7 +53,7 @@ def test_a_pass_is_the_equations(k, n_rounds):
                 covariances.append(covariance)
                 spreads.append(spread)
                 values.append(value)
-            stats, state = model.e_step(block, state, ready)
+            stats, state = model.e_step(block, state, precomputed)
             np.testing.assert_allclose(state[:, :k], means, rtol=1e-9, atol=1e-11)
             np.testing.assert_allclose(state[:, k:].reshape(-1, k, k), covariances, rtol=1e-9, atol=1e-11)
             assert stats.bound == pytest.approx(weights @ values, rel=1e-11)
@@ -76,8 +76,8 @@ def test_small_spreads_have_their_limit():
     """λ(ξ) near 0 is -1/8: a column without loading and offset."""
     model = TraitModel(1, np.ones(2, bool), np.zeros(2))
     block = open_source(np.array([[1.0, 0.0]])).block(0)
-    ready = model.ready(TraitParams(np.zeros((1, 2)), np.zeros(2)))
-    stats, state = model.e_step(block, np.zeros((1, 2)), ready)
+    precomputed = model.precompute(TraitParams(np.zeros((1, 2)), np.zeros(2)))
+    stats, state = model.e_step(block, np.zeros((1, 2)), precomputed)
     assert stats.bound == pytest.approx(2 * np.log(0.5)) and state[0].tolist() == pytest.approx([0.0, 1.0])
 
 

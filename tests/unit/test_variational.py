@@ -36,9 +36,9 @@ def test_bound_is_the_long_hand_one(weights, unknown):
     on = mass[:, None] * rng.random((k, 7))
     params = VariationalParams(mass, on, mass[:, None] - on)
     block = open_source(X).block(0)
-    ready = model.ready(params)
-    stats, _ = model.e_step(block, None, ready)
-    found = model.objective(ready, model.gather(ready, stats))
+    precomputed = model.precompute(params)
+    stats, _ = model.e_step(block, None, precomputed)
+    found = model.objective(precomputed, model.finalize_stats(precomputed, stats))
     # Long hand.
     e_on, e_off = psi(b + params.on) - psi(b + g + mass[:, None]), psi(g + params.off) - psi(b + g + mass[:, None])
     if weights == "dirichlet":
@@ -73,7 +73,7 @@ def test_bound_is_the_long_hand_one(weights, unknown):
         closed += (betaln(1 + n_k[:-1], alpha + later) - betaln(1, alpha)).sum()
     assert closed > found
     # Log joint of these responsibilities at the new q, plus its entropy, is the closed form.
-    fresh = model.ready(new)
+    fresh = model.precompute(new)
     back = np.empty_like(r)
     back[:, :] = r[:, order]
     scores = model.log_joint(block, fresh)

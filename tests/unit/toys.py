@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from latentbits.engine.protocols import Model
+from latentbits.engine.protocols import Model, StagedModel
 
 
 class CoinParams(NamedTuple):
@@ -67,9 +67,9 @@ class EffortStats(NamedTuple):
 class Effort(Model):
     """Least squares x[i, j] = row[i] * level[j], by alternating updates: every row has its own unknown."""
 
-    has_rows = True
+    has_row_state = True
 
-    def start_rows(self, block, params, seed, restart):
+    def init_rows(self, block, params, seed, restart):
         return np.ones(block.n_rows)
 
     def e_step(self, block, rows, params):
@@ -107,7 +107,7 @@ class Asking(Coin):
         assert count == 2 * self.n_rows
         return super().m_step(params, stats, again)
 
-    def stop(self, old, new):
+    def stop_measure(self, old, new):
         return float(np.abs(old.heads - new.heads).max())
 
     n_rows = 40
@@ -121,7 +121,7 @@ class Falling(Coin):
         return -float(self.falls)
 
 
-class Staged(Coin):
+class Staged(Coin, StagedModel):
     """Three stages: two passes with both coins held at the start, one pass that begins with other coins, then to the end."""
 
     limits = (2, 1, None)
@@ -133,16 +133,16 @@ class Staged(Coin):
     def passes(self):
         return self.limits[self.stage]
 
-    def is_last(self, params):
+    def is_last_stage(self, params):
         return self.stage == 2
 
     def next_stage(self):
         return Staged(self.stage + 1)
 
-    def final(self):
+    def answer_model(self):
         return Staged(2)
 
-    def enter(self, point, sweep):
+    def begin_stage(self, point, sweep):
         return point._replace(params=CoinParams(np.array([0.1, 0.2]))) if self.stage == 1 else point
 
     def m_step(self, params, stats, again):

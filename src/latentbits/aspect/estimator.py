@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..base import LatentBitsEstimator, RowUnknowns
+from ..base import LatentBitsEstimator, RowStateMixin, records
 from ..base.common import digest_of
+from ..base.options import BetaPair, Check, Number, OneOf, Whole, WordOr, beta_pair
 from ..data.block import Block
 from ..data.rng import stream
 from ..data.summary import Totals
-from ..engine.latent import MOST_ROWS, LatentSample
-from ..engine.online import Online
+from ..engine.stepwise_em import StreamState
 from ..errors import DuplicateComponentWarning, EmptyComponentWarning, InputError, TableWarning
+from ..maths.empirical_bayes import MOST_ROWS, LatentSample
+from .interpret import Reading
 from .model import FLOOR, AspectModel, floored
 from .params import AspectParams, AspectStats, Tally
 from .phantoms import cause_numbers, kinds_of
-from .reading import Reading
 from .series import RowSums
 
 # Where the probabilities of pinned causes stand.
@@ -31,7 +33,7 @@ SERIES_SHARE = 0.1
 ML_CLIP = 1e-3
 
 
-class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
+class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
     """Aspect Bernoulli model by EM: every cell has a cause of its own, drawn by the memberships of its row.
 
     A row can have several causes, and zeros are explained as well as ones.  If rows lost ones at different rates, a
@@ -121,14 +123,24 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
     [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
     """
 
-    record_types: ClassVar = {
-        kind.__name__: kind
-        for kind in (AspectModel, AspectParams, AspectStats, RowSums, Tally, LatentSample, Online, Totals)
-    }
+    record_types: ClassVar[dict[str, Any]] = records(
+        AspectModel, AspectParams, AspectStats, RowSums, Tally, LatentSample, StreamState, Totals
+    )
     score_kind = "estimate"
     work = 16
     needs_variation = True
     criterion = "cells"  # every row brings parameters of its own, for which BIC and AIC have no theory
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "smoothing": Number(0.0),
+        "fill_in": OneOf(("best", "posterior")),
+        "membership_concentration": Number(1.0),
+        "fold_tol": Number(0.0),
+        "n_phantom": Whole(0),
+        "n_on_phantom": Whole(0),
+        "score_clip": Number(0.0, below=0.5, others=(None,)),
+        "beta_prior": BetaPair(others=(None,)),
+        "init": WordOr(("random",), "probabilities, a (memberships, probabilities) pair, or a fitted mixture"),
+    }
 
     def __init__(
         self,
@@ -183,42 +195,24 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._number("smoothing", 0.0)
-        self._one_of("fill_in", ("best", "posterior"))
-        self._number("membership_concentration", 1.0)
-        self._number("fold_tol", 0.0)
-        self._whole("n_phantom", 0)
-        self._whole("n_on_phantom", 0)
-        if self.score_clip is not None:
-            self._number("score_clip", 0.0)
-            if self.score_clip >= 0.5:
-                raise InputError(f"{self._name}: score_clip must be below 0.5; got {self.score_clip!r}.")
+    def _check_together(self) -> None:
         if self.n_phantom + self.n_on_phantom >= self.n_components and self.n_phantom + self.n_on_phantom > 0:
             raise InputError(
                 f"{self._name}: {self.n_phantom + self.n_on_phantom} of {self.n_components} causes would be phantoms; "
                 "at least one must be left for the content. Raise the number of components or lower n_phantom."
             )
-        if self.beta_prior is not None:
-            self._beta("beta_prior")
         if hasattr(self.init, "predict_proba") and not hasattr(self.init, "components_"):
             raise InputError(
                 f"{self._name}: init is a {type(self.init).__name__} that is not fitted. Fit it first; where estimators are "
                 "cloned (grid search, select) wrap it in sklearn.frozen.FrozenEstimator."
             )
-        if isinstance(self.init, str) and self.init != "random":
-            raise InputError(
-                f"{self._name}: init must be 'random', probabilities, a (memberships, probabilities) pair, or a fitted "
-                f"mixture; got {self.init!r}."
-            )
 
-    def _build(self, sums: Totals) -> AspectModel:
+    def _build_model(self, sums: Totals) -> AspectModel:
         marginals = sums.marginals
         if self.beta_prior is None:
             prior_on, prior_off = self.smoothing * marginals, self.smoothing * (1.0 - marginals)
         else:
-            prior_on, prior_off = (np.full(len(marginals), b - 1.0) for b in self._beta("beta_prior"))
+            prior_on, prior_off = (np.full(len(marginals), b - 1.0) for b in beta_pair(self.beta_prior))
         total = sums.observed + prior_on + prior_off
         known = sums.observed > 0
         constant = np.where(known, (sums.ones + prior_on) / np.where(known, total, 1.0), marginals)
@@ -245,7 +239,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
 
     # Starts.
 
-    def _start(self, model: AspectModel, sweep: Any, seed: int, restart: int) -> AspectParams:
+    def _init_params(self, model: AspectModel, sweep: Any, seed: int, restart: int) -> AspectParams:
         probs = self._given_probs(model)
         if probs is None:
             marginals = model.constant
@@ -280,12 +274,12 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
             )
         return probs
 
-    def _start_rows(self, model: AspectModel, sweep: Any, params: Any, seed: int, restart: int, X: Any) -> list[Any]:
+    def _init_rows(self, model: AspectModel, sweep: Any, params: Any, seed: int, restart: int, X: Any) -> list[Any]:
         going_on = params.latent is not None
         if not going_on and (isinstance(self.init, tuple) or hasattr(self.init, "predict_proba")):
             shares = self._given_shares(model, X)
             return sweep.map(_GivenRows(shares), [None] * sweep.n_blocks)[1]
-        return super()._start_rows(model, sweep, params, seed, restart, X)
+        return super()._init_rows(model, sweep, params, seed, restart, X)
 
     def _given_shares(self, model: AspectModel, X: Any) -> Any:
         """Starting memberships from the user or from a mixture."""
@@ -303,7 +297,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
             raise InputError(f"{self._name}: the memberships in init must be 0 or more and sum to one in every row.")
         return shares
 
-    def _going_on(self, model: AspectModel, fresh: AspectParams) -> AspectParams:
+    def _warm_start_params(self, model: AspectModel, fresh: AspectParams) -> AspectParams:
         """Exact zeros would never come back; columns that vary only now, and held causes, start anew."""
         probs = np.where(model.active, np.clip(self._params.probs, FLOOR, 1.0 - FLOOR), model.constant)
         if fresh is not self._params:
@@ -321,12 +315,12 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
             return digest_of((self.init.components_, getattr(self.init, "weights_", None)))
         return digest_of(tuple(map(np.asarray, self.init))) if isinstance(self.init, tuple) else ""
 
-    def _streaming(self, model: AspectModel) -> AspectModel:
+    def _stream_model(self, model: AspectModel) -> AspectModel:
         """Columns that do not vary yet may do so later: all take part."""
         return replace(model, active=np.ones(len(model.active), np.bool_), phantoms=())
 
-    def _check_going_on(self, n_columns: int, what: str) -> None:
-        super()._check_going_on(n_columns, what)
+    def _check_warm_start(self, n_columns: int, what: str) -> None:
+        super()._check_warm_start(n_columns, what)
         if what == "partial_fit" and self._model.n_pinned != self.n_phantom + self.n_on_phantom:
             raise InputError(f"{self._name}: partial_fit cannot go on with another n_phantom. Make a new estimator.")
 
@@ -341,7 +335,7 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
 
     # What came out.
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         if self._params.tally is None:
             self._params = self._params._replace(tally=self._tally_of_stream())
         tally, self.components_ = self._params.tally, self._params.probs
@@ -360,8 +354,8 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
 
     def _tally_of_stream(self) -> Tally:
         """What the causes did, from the running averages of a stream."""
-        assert self._online is not None
-        stats, sample = self._online.averages, self._params.latent
+        assert self._stream is not None
+        stats, sample = self._stream.averages, self._params.latent
         pure = sample.weights @ np.where(sample.values > 0.9, sample.values, 0.0)
         pure *= stats.rows.first.sum() / max(sample.weights.sum(), 1e-300)
         return Tally(stats.on.sum(axis=0), stats.off.sum(axis=0), stats.rows.first, pure, 0.0)
@@ -395,10 +389,10 @@ class AspectBernoulli(Reading, RowUnknowns, LatentBitsEstimator):
                     stacklevel=6,
                 )
 
-    def _take(self, model: Any, sweep: Any, result: Any, sums: Totals) -> None:
-        super()._take(model, sweep, result, sums)
+    def _store_result(self, model: Any, sweep: Any, result: Any, sums: Totals) -> None:
+        super()._store_result(model, sweep, result, sums)
         self.conditional_log_likelihood_ = self._params.tally.log_likelihood + model.left_out(sums.ones, sums.observed)
-        self.stability_ = _stability(self.components_, result.kept, result.best.number, model.active)
+        self.stability_ = _stability(self.components_, result.summaries, result.best.number, model.active)
 
     def sample(
         self, n: int = 1, random_state: Any = None, return_causes: bool = False, memberships: str = "training"

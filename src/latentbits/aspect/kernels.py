@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import config, njit
 
-from ..engine.kernels import cholesky_solve
+from ..maths.kernels import cholesky_solve
 
 config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 

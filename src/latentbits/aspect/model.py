@@ -35,7 +35,8 @@ import numpy as np
 
 from ..data.block import ONE, UNKNOWN, ZERO, Block, Float, TileMarks, row_hashes
 from ..data.rng import content_uniforms
-from ..engine.latent import (
+from ..engine.protocols import Causes, ExtraPass, StagedModel
+from ..maths.empirical_bayes import (
     blank_rows,
     draw_rows,
     empirical_bayes,
@@ -45,8 +46,7 @@ from ..engine.latent import (
     posterior_draw,
     posterior_mean,
 )
-from ..engine.protocols import Again, Model
-from .params import AspectParams, AspectStats, Causes, LossChances, Ready, Tally
+from .params import AspectParams, AspectPrecomputed, AspectStats, LossChances, Tally
 from .series import (
     RowSums,
     Split,
@@ -73,7 +73,7 @@ ANSWER_EDGE = 1e-9
 
 
 @dataclass(frozen=True)
-class AspectModel(Model):
+class AspectModel(StagedModel):
     """The maths of Aspect Bernoulli.
 
     ``prior_on`` and ``prior_off`` (D,) are the pseudo-counts; ``active`` (D,) the columns that vary; ``constant`` (D,) the
@@ -83,7 +83,7 @@ class AspectModel(Model):
     """
 
     params_type = AspectParams
-    has_rows = True
+    has_row_state = True
 
     n_components: int
     prior_on: Float
@@ -109,7 +109,7 @@ class AspectModel(Model):
 
     # Starts and passes.
 
-    def start_rows(self, block: Block, params: AspectParams, seed: int, restart: int) -> Any:
+    def init_rows(self, block: Block, params: AspectParams, seed: int, restart: int) -> Any:
         """Memberships drawn uniformly from the simplex, by what the row holds; of a fit that goes on, folded in."""
         if params.latent is not None:
             return self.stream_rows(block, params)
@@ -118,17 +118,17 @@ class AspectModel(Model):
 
     def stream_rows(self, block: Block, params: AspectParams) -> Any:
         """Memberships folded in, away from zero."""
-        answering = self.final()
-        return floored(answering.represent(block, answering.ready(params))), block.weights
+        answering = self.answer_model()
+        return floored(answering.represent(block, answering.precompute(params))), block.weights
 
-    def ready(self, params: AspectParams) -> Ready:
+    def precompute(self, params: AspectParams) -> AspectPrecomputed:
         """Split the columns, and sum over the cold ones."""
         probs = params.probs
         split = split_columns(probs, self.active, self.rate, self.row_error)
         coefficients = np.zeros((probs.shape[1], 8))
         coefficients[:, :3], coefficients[:, 3:7] = split.inverse, split.logarithm
         coefficients[:, 7] = split.place == -1
-        return Ready(
+        return AspectPrecomputed(
             probs,
             split,
             moments_of(probs, split),
@@ -138,25 +138,27 @@ class AspectModel(Model):
             params,
         )
 
-    def is_last(self, params: AspectParams) -> bool:
+    def is_last_stage(self, params: AspectParams) -> bool:
         """Whether no column was summed by a polynomial with more error than rounding."""
         if self.row_error <= ROUNDING:
             return True
         return split_columns(params.probs, self.active, self.rate, self.row_error).error <= ROUNDING
 
-    def final(self) -> AspectModel:
+    def answer_model(self) -> AspectModel:
         """The model without polynomials, but where they are exact to rounding."""
         return replace(self, row_error=min(self.row_error, ROUNDING))
 
-    def e_step(self, block: Block, rows: Any, ready: Ready) -> tuple[AspectStats, Any]:
+    def e_step(self, block: Block, rows: Any, precomputed: AspectPrecomputed) -> tuple[AspectStats, Any]:
         """Sums of a block, and the new memberships of its rows."""
         from .kernels import renew_shares
 
         shares, weights = rows
         row_weights = block.row_weights()
         logs = np.zeros(block.n_rows)
-        gains, cold_on, cold_off, sums = self._cold(block, ready, shares, row_weights, logs)
-        cold_on[ready.split.hot], cold_off[ready.split.hot] = self._hot(block, ready, shares, row_weights, gains, logs)
+        gains, cold_on, cold_off, sums = self._cold(block, precomputed, shares, row_weights, logs)
+        cold_on[precomputed.split.hot], cold_off[precomputed.split.hot] = self._hot(
+            block, precomputed, shares, row_weights, gains, logs
+        )
         log_prior = 0.0
         if self.concentration > 1:
             log_prior = (self.concentration - 1) * float(row_weights @ np.log(shares).sum(axis=1))
@@ -166,21 +168,23 @@ class AspectModel(Model):
         weight = float(row_weights.sum())
         return AspectStats(cold_on, cold_off, float(row_weights @ logs), log_prior, weight, sums), (new_shares, weights)
 
-    def _hot(self, block: Block, ready: Ready, shares: Float, weights: Float, gains: Float, logs: Float) -> Any:
+    def _hot(
+        self, block: Block, precomputed: AspectPrecomputed, shares: Float, weights: Float, gains: Float, logs: Float
+    ) -> Any:
         """Cells of the hot columns, tile by tile: sums of s/p and s/(1-p) (H, K); ``gains`` and ``logs`` are added to."""
         from .kernels import hot_tiles
 
-        n_hot = len(ready.split.hot)
+        n_hot = len(precomputed.split.hot)
         on_sums, off_sums = np.zeros((n_hot, self.n_components)), np.zeros((n_hot, self.n_components))
         if n_hot == 0:
             return on_sums, off_sums
-        codes = self._codes(block, ready.split)
+        codes = self._codes(block, precomputed.split)
         weighted = shares if block.weights is None else shares * weights[:, None]
         width = min(n_hot, 1024)
         height = max(16, min(block.n_rows, TILE_CELLS // width))
         for first in range(0, n_hot, width):
             columns = slice(first, min(first + width, n_hot))
-            probs = np.ascontiguousarray(ready.hot[:, columns])
+            probs = np.ascontiguousarray(precomputed.hot[:, columns])
             sums = np.zeros((2 * probs.shape[1], self.n_components))
             hot_tiles(
                 np.ascontiguousarray(codes[:, columns]), shares, weighted, probs, np.ascontiguousarray(probs.T), height,
@@ -207,12 +211,12 @@ class AspectModel(Model):
             codes[np.repeat(np.arange(block.n_rows), np.diff(indptr))[inside], columns[inside]] = code
         return codes
 
-    def _cold(self, block: Block, ready: Ready, shares: Float, weights: Float, logs: Float) -> Any:
+    def _cold(self, block: Block, precomputed: AspectPrecomputed, shares: Float, weights: Float, logs: Float) -> Any:
         """Cold columns: the gradient by the memberships (n, K), sums at stored cells (D, K), sums over rows."""
         from .kernels import cold_marks
 
         n_rows, n_components = shares.shape
-        degree, moments = ready.split.degree, ready.moments
+        degree, moments = precomputed.split.degree, precomputed.moments
         shape = (block.n_columns, n_components)
         if degree < 0:
             return np.zeros(shares.shape), np.zeros(shape), np.zeros(shape), RowSums(_mass(shares, weights), None, None)
@@ -238,24 +242,24 @@ class AspectModel(Model):
             if marks is not None:
                 indptr, indices = marks.lists()
                 cold_marks(
-                    indptr, indices, ready.coefficients, ready.padded, flat_shares, weights, are_ones, flat_gains,
+                    indptr, indices, precomputed.coefficients, precomputed.padded, flat_shares, weights, are_ones, flat_gains,
                     at_marks, logs,
                 )  # fmt: skip
         both = at_marks.reshape(block.n_columns, 2, width)[:, :, :n_components]
         return gains[:, :n_components], both[:, 0].copy(), both[:, 1].copy(), sums
 
-    def gather(self, ready: Ready, stats: AspectStats) -> AspectStats:
+    def finalize_stats(self, precomputed: AspectPrecomputed, stats: AspectStats) -> AspectStats:
         """Expected counts of ones and zeros by cause, and the zeros of cold columns."""
         off, value = stats.off, stats.log_likelihood
-        if ready.split.degree >= 0:
-            off = off + zeros_in_cold(ready.probs, ready.split, stats.rows)
-            value += log_zeros_in_cold(ready.moments, stats.rows, stats.weight)
-        on, off = ready.probs.T * stats.on, (1.0 - ready.probs.T) * np.maximum(off, 0.0)
+        if precomputed.split.degree >= 0:
+            off = off + zeros_in_cold(precomputed.probs, precomputed.split, stats.rows)
+            value += log_zeros_in_cold(precomputed.moments, stats.rows, stats.weight)
+        on, off = precomputed.probs.T * stats.on, (1.0 - precomputed.probs.T) * np.maximum(off, 0.0)
         return stats._replace(on=on, off=off, log_likelihood=value, rows=RowSums(stats.rows.first, None, None))
 
-    def objective(self, ready: Ready, stats: AspectStats) -> float:
+    def objective(self, precomputed: AspectPrecomputed, stats: AspectStats) -> float:
         """Log-likelihood at these memberships plus log prior (up to a constant), over the columns that vary."""
-        free = ready.probs[: self.n_components - self.n_pinned]
+        free = precomputed.probs[: self.n_components - self.n_pinned]
         value = stats.log_likelihood + stats.log_prior
         for pseudo, probs in ((self.prior_on, free), (self.prior_off, 1.0 - free)):
             weigh = self.active & (pseudo > 0)
@@ -264,7 +268,7 @@ class AspectModel(Model):
                     value += float(np.log(probs[:, weigh]).sum(axis=0) @ pseudo[weigh])
         return value
 
-    def m_step(self, params: AspectParams, stats: AspectStats, again: Again | None) -> AspectParams:
+    def m_step(self, params: AspectParams, stats: AspectStats, extra_pass: ExtraPass | None) -> AspectParams:
         """Shares of ones among the cells of every cause; causes that are dead or pinned keep theirs."""
         on, off = stats.on.T + self.prior_on, stats.off.T + self.prior_off
         total = on + off
@@ -272,19 +276,19 @@ class AspectModel(Model):
         seen[self.n_components - self.n_pinned :] = False
         return AspectParams(np.where(seen, on / np.where(seen, total, 1.0), params.probs))
 
-    def conclude(self, point: Any, sweep: Any, complete: bool) -> tuple[AspectParams, float]:
+    def finalize(self, point: Any, sweep: Any, complete: bool) -> tuple[AspectParams, float]:
         """Put causes in order, put constant columns back, and remember what answers need; all exact."""
-        exact = self.final()
+        exact = self.answer_model()
         params = AspectParams(point.params.probs)
-        ready = exact.ready(params)
-        (stats, pure, latent), _ = sweep.map(_Remember(exact), point.rows, ready, keep_rows=False)
-        stats = exact.gather(ready, stats)
+        precomputed = exact.precompute(params)
+        (stats, pure, latent), _ = sweep.map(_Remember(exact), point.rows, precomputed, keep_rows=False)
+        stats = exact.finalize_stats(precomputed, stats)
         tally = Tally(stats.on.sum(axis=0), stats.off.sum(axis=0), stats.rows.first, pure, stats.log_likelihood)
         order = self._order(tally)
         probs = np.where(self.active, params.probs, self.constant)[order]
         tally = Tally(tally.on[order], tally.off[order], tally.mass[order], tally.pure[order], tally.log_likelihood)
         params = AspectParams(probs, tally, latent._replace(values=latent.values[:, order]))
-        return params, exact.objective(ready, stats)
+        return params, exact.objective(precomputed, stats)
 
     def _order(self, tally: Tally) -> np.ndarray:
         """Content causes by decreasing share of cells, then those that explain zeros; pinned causes last."""
@@ -295,16 +299,16 @@ class AspectModel(Model):
         rank[self.n_components - self.n_pinned_on :] = 3
         return np.lexsort((-(tally.on + tally.off), rank))
 
-    def absorb(self, before: AspectParams, params: AspectParams, block: Block, rows: Any) -> AspectParams:
+    def stream_update(self, before: AspectParams, params: AspectParams, block: Block, rows: Any) -> AspectParams:
         """Parameters of a stream with the memberships of a block remembered."""
         latent = latent_sample(block, rows[0], blank_rows(block, self.active))
         return params._replace(latent=latent if before.latent is None else before.latent.merge(latent))
 
-    def kept(self, params: AspectParams) -> Float:
+    def restart_summary(self, params: AspectParams) -> Float:
         """The probabilities."""
         return params.probs
 
-    def as_stats(self, params: AspectParams) -> AspectStats:
+    def expected_stats(self, params: AspectParams) -> AspectStats:
         """The expected counts per unit of weight that these parameters stand for, spread over columns as the data."""
         assert params.tally is not None
         mass = params.tally.mass / params.tally.mass.sum()
@@ -340,27 +344,29 @@ class AspectModel(Model):
 
     # Answers: the same questions for every family.
 
-    def folded(self, block: Block, ready: Ready, starts: Float | None = None) -> tuple[Float, Float, Float]:
+    def folded(
+        self, block: Block, precomputed: AspectPrecomputed, starts: Float | None = None
+    ) -> tuple[Float, Float, Float]:
         """Memberships (n, K), log-likelihood (n,) of the columns that vary, and how far at most it is from its best.
 
         The log-likelihood is concave in the memberships; the last number is a proof, whatever the solver did.
         """
         from .kernels import fold_rows
 
-        cold, extra = _packed(ready)
+        cold, extra = _packed(precomputed)
         indptr, indices, is_one = _stored(block) if len(cold) else _NOTHING
         width = -(-self.n_components // 4) * 4
         shares, logs, gaps = np.zeros((block.n_rows, width)), np.empty(block.n_rows), np.empty(block.n_rows)
         if starts is None:
             starts = np.full((1, self.n_components), 1.0 / self.n_components)
         fold_rows(
-            self._codes(block, ready.split),
-            ready.hot,
+            self._codes(block, precomputed.split),
+            precomputed.hot,
             indptr,
             indices,
             is_one,
-            ready.coefficients,
-            ready.padded,
+            precomputed.coefficients,
+            precomputed.padded,
             cold,
             extra,
             np.array([self.n_components, self.concentration - 1.0, self.fold_tol, 100.0]),
@@ -372,12 +378,12 @@ class AspectModel(Model):
         shares = shares[:, : self.n_components]
         blank = blank_rows(block, self.active)
         shares[blank], logs[blank], gaps[blank] = 1.0 / self.n_components, 0.0, 0.0
-        return shares, logs, gaps + ready.split.error
+        return shares, logs, gaps + precomputed.split.error
 
-    def fold_in(self, block: Block, ready: Ready) -> Float:
+    def fold_in(self, block: Block, precomputed: AspectPrecomputed) -> Float:
         """Log-likelihood (n,) of rows at their best memberships, constant columns included."""
-        logs = self.folded(block, self._answering(ready))[1]
-        fixed = np.where(self.active, 0.5, np.clip(ready.probs[0], EDGE_OF_SCORE, 1 - EDGE_OF_SCORE))
+        logs = self.folded(block, self._answering(precomputed))[1]
+        fixed = np.where(self.active, 0.5, np.clip(precomputed.probs[0], EDGE_OF_SCORE, 1 - EDGE_OF_SCORE))
         log_off = np.where(self.active, 0.0, np.log1p(-fixed))
         slope = np.where(self.active, 0.0, np.log(fixed) - np.log1p(-fixed))
         logs = logs + block.ones.dot(slope[:, None])[:, 0] + log_off.sum()
@@ -389,36 +395,38 @@ class AspectModel(Model):
         fixed = np.clip(self.constant[left], EDGE_OF_SCORE, 1 - EDGE_OF_SCORE)
         return float(ones[left] @ np.log(fixed) + (observed[left] - ones[left]) @ np.log1p(-fixed))
 
-    def represent(self, block: Block, ready: Ready) -> Float:
+    def represent(self, block: Block, precomputed: AspectPrecomputed) -> Float:
         """Memberships (n, K): the best ones for the observed cells of the row."""
-        return self.folded(block, self._answering(ready))[0]
+        return self.folded(block, self._answering(precomputed))[0]
 
-    def _answering(self, ready: Ready) -> Ready:
+    def _answering(self, precomputed: AspectPrecomputed) -> AspectPrecomputed:
         """The same parameters with the error that answers may carry; already there for all but wide tables."""
-        if len(ready.split.hot) < 4 * self.n_components**2:
-            return ready
-        return replace(self, row_error=ANSWER_ERROR).ready(ready.params)
+        if len(precomputed.split.hot) < 4 * self.n_components**2:
+            return precomputed
+        return replace(self, row_error=ANSWER_ERROR).precompute(precomputed.params)
 
-    def log_prob(self, block: Block, ready: Ready) -> Float:
+    def log_prob(self, block: Block, precomputed: AspectPrecomputed) -> Float:
         """log p(row) (n,), memberships being distributed as in the training rows."""
-        sample = ready.params.latent
+        sample = precomputed.params.latent
         assert sample is not None
-        return empirical_bayes(block, sample, self._row_logs(ready))
+        return empirical_bayes(block, sample, self._row_logs(precomputed))
 
-    def _row_logs(self, ready: Ready) -> Callable[[Float], tuple[Float, Float]]:
+    def _row_logs(self, precomputed: AspectPrecomputed) -> Callable[[Float], tuple[Float, Float]]:
         """Logs of cells as a function of memberships."""
-        return lambda shares: self._logs(shares @ ready.probs)
+        return lambda shares: self._logs(shares @ precomputed.probs)
 
-    def _weighing(self, block: Block, ready: Ready, starts: Float | None = None, own: Any = None) -> Float:
+    def _weighing(
+        self, block: Block, precomputed: AspectPrecomputed, starts: Float | None = None, own: Any = None
+    ) -> Float:
         """Memberships (n, K) that cells are filled with: the best ones, or their mean given the known cells.
 
         The mean is over other training rows: those with the keys ``own``, by default of the rows themselves, do not count.
         """
         if self.posterior:
-            assert ready.params.latent is not None
+            assert precomputed.params.latent is not None
             own = keys_of(block) if own is None else own
-            return posterior_mean(block, ready.params.latent, self._row_logs(ready), own=own)
-        return self.folded(block, self._answering(ready), starts)[0]
+            return posterior_mean(block, precomputed.params.latent, self._row_logs(precomputed), own=own)
+        return self.folded(block, self._answering(precomputed), starts)[0]
 
     def _logs(self, cells: Float) -> tuple[Float, Float]:
         """Log odds of ones and log probability of zeros, with the clip of the score."""
@@ -427,28 +435,30 @@ class AspectModel(Model):
         log_off = np.log1p(-cells)
         return np.log(cells) - log_off, log_off
 
-    def fill(self, block: Block, ready: Ready) -> Float:
+    def predict_cells(self, block: Block, precomputed: AspectPrecomputed) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""
-        return np.clip(self._weighing(block, ready) @ ready.probs, ANSWER_EDGE, 1 - ANSWER_EDGE)
+        return np.clip(self._weighing(block, precomputed) @ precomputed.probs, ANSWER_EDGE, 1 - ANSWER_EDGE)
 
-    def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
+    def predict_cells_at(self, block: Block, precomputed: AspectPrecomputed, rows: Any, columns: Any) -> Float:
         """The same for single cells (m,)."""
-        on = np.einsum("mk,mk->m", self._weighing(block, ready)[rows], ready.probs.T[columns])
+        on = np.einsum("mk,mk->m", self._weighing(block, precomputed)[rows], precomputed.probs.T[columns])
         return np.clip(on, ANSWER_EDGE, 1 - ANSWER_EDGE)
 
-    def fill_draw(self, block: Block, ready: Ready, rows: Any, columns: Any, by_row: Float, by_cell: Float) -> Any:
+    def sample_cells(
+        self, block: Block, precomputed: AspectPrecomputed, rows: Any, columns: Any, by_row: Float, by_cell: Float
+    ) -> Any:
         """A draw of single cells; given the memberships of the row they are independent."""
         if not self.posterior:
-            return by_cell < self.fill_at(block, ready, rows, columns)
-        assert ready.params.latent is not None
-        shares = posterior_draw(block, ready.params.latent, self._row_logs(ready), by_row, keys_of(block))
-        return by_cell < np.einsum("mk,mk->m", shares[rows], ready.probs.T[columns])
+            return by_cell < self.predict_cells_at(block, precomputed, rows, columns)
+        assert precomputed.params.latent is not None
+        shares = posterior_draw(block, precomputed.params.latent, self._row_logs(precomputed), by_row, keys_of(block))
+        return by_cell < np.einsum("mk,mk->m", shares[rows], precomputed.probs.T[columns])
 
-    def causes(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Causes:
+    def causes(self, block: Block, precomputed: AspectPrecomputed, rows: Any, columns: Any) -> Causes:
         """Cause posterior (eq 2.2), evidence, leave-one-out probability and chance of a loss of single cells."""
-        ready = self._answering(ready)
-        shares = self._weighing(block, ready)
-        codes, on, own = block.at(rows, columns), ready.probs.T[columns], shares[rows]
+        precomputed = self._answering(precomputed)
+        shares = self._weighing(block, precomputed)
+        codes, on, own = block.at(rows, columns), precomputed.probs.T[columns], shares[rows]
         cell = np.where((codes == ONE)[:, None], on, 1.0 - on)
         cell[codes == UNKNOWN] = 1.0
         cell = np.maximum(cell, np.finfo(float).tiny)
@@ -461,17 +471,19 @@ class AspectModel(Model):
         if self.phantoms:
             chances = self.loss_chances(own, on)
             missing = np.where(codes == ZERO, chances.lost, np.nan)
-        return Causes(joint / total, evidence, self._without(block, ready, shares, rows, columns, codes), missing)
+        return Causes(joint / total, evidence, self._without(block, precomputed, shares, rows, columns, codes), missing)
 
-    def _without(self, block: Block, ready: Ready, shares: Float, rows: Any, columns: Any, codes: Any) -> Float:
+    def _without(
+        self, block: Block, precomputed: AspectPrecomputed, shares: Float, rows: Any, columns: Any, codes: Any
+    ) -> Float:
         """P(cell = 1 | the other cells of its row): the row is folded in without the cell, from where it was."""
-        on = ready.probs.T[columns]
+        on = precomputed.probs.T[columns]
         own, keys = shares[rows].copy(), keys_of(block)
         known = np.flatnonzero((codes != UNKNOWN) & self.active[columns])
         for low in range(0, len(known), 4096):
             which = known[low : low + 4096]
             held = block.take(rows[which]).hide(np.arange(len(which)), columns[which])
-            own[which] = self._weighing(held, ready, floored(shares[rows[which]]), keys[rows[which]])
+            own[which] = self._weighing(held, precomputed, floored(shares[rows[which]]), keys[rows[which]])
         return np.clip(np.einsum("mk,mk->m", own, on), ANSWER_EDGE, 1 - ANSWER_EDGE)
 
     def loss_chances(self, own: Float, on: Float, causes: Any = None) -> LossChances:
@@ -489,7 +501,7 @@ class AspectModel(Model):
         if_kept = np.where(content > 0, if_kept / np.where(content > 0, content, 1.0), 0.0)
         return LossChances(explained, if_kept, explained * if_kept)
 
-    def draw(self, params: AspectParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: AspectParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) and the causes of their cells (n, D); memberships as in the training rows."""
         assert params.latent is not None
         return self.draw_cells(params, draw_rows(params.latent, n, rng), rng)
@@ -520,9 +532,9 @@ class _Remember:
     def __init__(self, model: AspectModel) -> None:
         self.model = model
 
-    def __call__(self, block: Block, rows: Any, ready: Ready) -> tuple[Any, None]:
+    def __call__(self, block: Block, rows: Any, precomputed: AspectPrecomputed) -> tuple[Any, None]:
         shares, weights = rows[0], block.row_weights()
-        stats, _ = self.model.e_step(block, rows, ready)
+        stats, _ = self.model.e_step(block, rows, precomputed)
         pure = weights @ np.where(shares > 0.9, shares, 0.0)  # blank rows stand at 1/K
         return (stats, pure, latent_sample(block, shares, blank_rows(block, self.model.active))), None
 
@@ -551,15 +563,15 @@ def _stored(block: Block) -> tuple[Any, Any, Any]:
     return indptr + other_indptr, np.concatenate((indices, other_indices))[order], is_one[order]
 
 
-def _packed(ready: Ready) -> tuple[Float, Float]:
+def _packed(precomputed: AspectPrecomputed) -> tuple[Float, Float]:
     """The sums over cold columns as the two matrices that the fold-in kernel takes."""
-    k = len(ready.probs)
+    k = len(precomputed.probs)
     width = -(-k // 4) * 4
-    if ready.split.degree < 0:
+    if precomputed.split.degree < 0:
         return np.empty((0, width)), np.empty((0, width + 1))
-    m, split = ready.moments, ready.split
+    m, split = precomputed.moments, precomputed.split
     cold = np.flatnonzero(split.place == -1)
-    off = 1.0 - ready.probs[:, cold]
+    off = 1.0 - precomputed.probs[:, cold]
     curvature = np.zeros((width, width))
     curvature[:k, :k] = (off * split.inverse[cold, 0] ** 2) @ off.T
     n_pairs = width * (width + 1) // 2 if split.degree >= 2 else 0

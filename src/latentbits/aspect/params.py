@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..data.block import Float
-from ..engine.latent import LatentSample
+from ..maths.empirical_bayes import LatentSample
 from .series import Moments, RowSums, Split
 
 
@@ -38,7 +38,7 @@ class AspectStats(NamedTuple):
     rows: RowSums
 
 
-class Ready(NamedTuple):
+class AspectPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
     probs: Float  # (K, D)
@@ -48,15 +48,6 @@ class Ready(NamedTuple):
     padded: Float  # (D * W,) probabilities of all columns, W causes a column
     coefficients: Float  # (D * 8,) polynomials, see kernels.cold_marks
     params: AspectParams
-
-
-class Causes(NamedTuple):
-    """Why single cells are as they are."""
-
-    share: Float  # (m, K) probability that cause k produced the cell
-    evidence: Float  # (m, K) what the value of the cell adds to the log odds of cause k
-    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
-    missing: Float | None = None  # (m,) probability that a zero is a one that was lost; NaN elsewhere
 
 
 class LossChances(NamedTuple):

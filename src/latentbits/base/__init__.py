@@ -1,36 +1,29 @@
 """The shell of every estimator: scikit-learn's manners around a family's answers.
 
-A family supplies a model (maths), starts, and a class that lists its options.  Opening data, running the driver, telling
-of restarts, all shared methods, saving and loading are here, once: ``fitting.py`` and ``asking.py``.
+A family supplies a model (maths), starts, and a class that lists its options.  What all of them share is here, once:
+``fitting.py``, ``streaming.py``, ``answers.py``, ``components.py``; ``options.py`` checks, ``doubts.py`` warns.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from typing import Any
 
 from ..data.values import Reals
-from .asking import Asking
-from .callbacks import CallbackSupportMixin
-from .common import frame_of, quiet
-from .fitting import Fitting
-from .memberships import Memberships
-from .row_unknowns import RowUnknowns
-from .sampling import Sampling
+from .answers import AnswersMixin
+from .chains import ChainsMixin
+from .common import frame_of, quiet, records
+from .memberships import MembershipsMixin
+from .row_state import RowStateMixin
+from .sklearn_api import BaseEstimator, CallbackSupportMixin, TransformerMixin
+from .streaming import StreamingMixin
 
 
-class LatentBitsEstimator(
-    Fitting, Asking, ClassNamePrefixFeaturesOutMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator
-):
+class LatentBitsEstimator(StreamingMixin, AnswersMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):
     """Shared parameters and methods of all families.
 
-    Subclasses define ``__init__``, ``_build``, ``_start`` and the attributes that scikit-learn's users expect in
-    ``_adopt``.
+    Subclasses define ``__init__``, ``_build_model``, ``_init_params`` and the attributes that scikit-learn's users expect in
+    ``_set_fitted_attributes``.
     """
-
-    record_types: ClassVar[dict[str, type]] = {}
 
     def transform(self, X: Any) -> Any:
         """Represent every row by the components.
@@ -45,8 +38,15 @@ class LatentBitsEstimator(
         -------
         (n_rows, n_components) array
         """
-        check_is_fitted(self, "_params")
-        return self._per_row(X, self._model.represent)
+        asked = self._ask(X)
+        return asked.by_rows(asked.model.represent)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns that ``transform`` returns; scikit-learn names them by it."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("not fitted yet")
+        return int(self._model.n_components)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -57,8 +57,5 @@ class LatentBitsEstimator(
         tags.input_tags.positive_only = numbers
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return getattr(self, "_params", None) is not None
 
-
-__all__ = ["LatentBitsEstimator", "Memberships", "RowUnknowns", "Sampling", "frame_of", "quiet"]
+__all__ = ["ChainsMixin", "LatentBitsEstimator", "MembershipsMixin", "RowStateMixin", "frame_of", "quiet", "records"]

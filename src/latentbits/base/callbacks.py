@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 from ..engine import events
-
-try:  # scikit-learn 1.9 and later
-    from sklearn.callback import CallbackSupportMixin
-    from sklearn.callback._callback_support import callback_management_context
-except ImportError:
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Older scikit-learn has no callbacks."""
-
-    def callback_management_context(estimator: Any) -> Any:
-        """Older scikit-learn has no callbacks."""
-        return nullcontext()
 
 
 class SklearnCallbacks(events.Listener):
@@ -55,6 +42,3 @@ class SklearnCallbacks(events.Listener):
         """The root task ends."""
         self._end_starts()
         self.root.call_on_fit_task_end(estimator=self.estimator, X=self.X)
-
-
-__all__ = ["CallbackSupportMixin", "SklearnCallbacks", "callback_management_context"]

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..engine.stats import flatten
 from ..errors import InputError, need
+from .sklearn_api import check_random_state
 
 
 def frame_of(rows: list[dict[str, Any]]) -> Any:
@@ -41,6 +41,11 @@ def digest_of(params: Any) -> str:
     for name, array in sorted(flatten(params).items()):
         digest.update(name.encode() + array.tobytes())
     return digest.hexdigest()
+
+
+def records(*kinds: type) -> dict[str, Any]:
+    """NamedTuples and dataclasses by name, as estimators list those that stand in their files."""
+    return {kind.__name__: kind for kind in kinds}
 
 
 @contextmanager

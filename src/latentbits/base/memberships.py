@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.block import Block
+from .answers import AnswersMixin
 from .common import frame_of
+from .fitting import FittingMixin
 
 
-class Memberships(BaseEstimator):
+class MembershipsMixin(FittingMixin, AnswersMixin):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator` in families whose rows belong to one class each."""
 
     def __sklearn_tags__(self) -> Any:
@@ -34,8 +34,8 @@ class Memberships(BaseEstimator):
         -------
         (n_rows,) array of int
         """
-        check_is_fitted(self, "_params")
-        return self._per_row(X, _Largest(self._model))
+        asked = self._ask(X)
+        return asked.by_rows(_Largest(asked.model))
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities of every row.
@@ -48,8 +48,8 @@ class Memberships(BaseEstimator):
         -------
         (n_rows, n_components) array
         """
-        check_is_fitted(self, "_params")
-        return self._per_row(X, self._model.memberships)
+        asked = self._ask(X)
+        return asked.by_rows(asked.model.memberships)
 
     def fit_predict(self, X: Any, y: Any = None, **fit_options: Any) -> Any:
         """Fit, then the most probable class of every row."""
@@ -92,9 +92,8 @@ class Memberships(BaseEstimator):
             rows = np.broadcast_to((self.weights_ * self.weight_seen_)[:, None], self.components_.shape)
             ones = rows * self.components_
         else:
-            sweep, ready = self._asked(X)
-            parts = sweep.map(_Expected(self._model), [None] * sweep.n_blocks, ready, keep_rows=False)[0]
-            ones, rows = (part.T for part in parts)
+            asked = self._ask(X)
+            ones, rows = (part.T for part in asked.total(_Expected(asked.model)))
         return [
             {
                 "feature": names[j],
@@ -118,8 +117,8 @@ class _Largest:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def __call__(self, block: Block, ready: Any) -> Any:
-        return self.model.memberships(block, ready).argmax(axis=1)
+    def __call__(self, block: Block, precomputed: Any) -> Any:
+        return self.model.memberships(block, precomputed).argmax(axis=1)
 
 
 class _Expected:
@@ -128,9 +127,9 @@ class _Expected:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def __call__(self, block: Block, rows: None, ready: Any) -> tuple[tuple[Any, Any], None]:
-        shares = self.model.memberships(block, ready) * block.row_weights()[:, None]
+    def __call__(self, block: Block, precomputed: Any) -> tuple[Any, Any]:
+        shares = self.model.memberships(block, precomputed) * block.row_weights()[:, None]
         known = np.tile(shares.sum(axis=0), (block.n_columns, 1))
         if block.unknown is not None:
             known -= block.unknown.t_dot(shares)
-        return (block.ones.t_dot(shares), known), None
+        return block.ones.t_dot(shares), known

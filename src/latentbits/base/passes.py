@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +13,7 @@ from ..data.block import Block
 from ..data.rng import cell_uniforms, row_uniforms
 from ..data.summary import totals, value_totals
 from ..data.values import ValueBlock
+from ..engine.protocols import Sweep
 
 
 class TableSums:
@@ -22,10 +24,14 @@ class TableSums:
         return (sums, block_digest(block)), None
 
 
-def table_sums(sweep: Any) -> tuple[Any, int]:
-    """Column sums of a table, and the sum of its blocks' digests."""
-    (sums, digest), _ = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)
-    return sums, digest
+_KNOWN: WeakKeyDictionary[Any, tuple[Any, int]] = WeakKeyDictionary()  # by source: a table is summed once
+
+
+def table_sums(sweep: Sweep) -> tuple[Any, int]:
+    """Column sums of a table, and the sum of its blocks' digests; worked out once for every open source."""
+    if sweep.source not in _KNOWN:
+        _KNOWN[sweep.source] = sweep.map(TableSums(), [None] * sweep.n_blocks, keep_rows=False)[0]
+    return _KNOWN[sweep.source]
 
 
 def block_digest(block: Any) -> int:
@@ -49,25 +55,25 @@ def fingerprint(digest: int) -> str:
     return f"{digest % 2**64:016x}"
 
 
-class StartRows:
+class InitRows:
     """Row state of a block at the start."""
 
     def __init__(self, model: Any, seed: int, restart: int) -> None:
         self.model, self.seed, self.restart = model, seed, restart
 
     def __call__(self, block: Block, rows: Any, params: Any) -> tuple[None, Any]:
-        return None, self.model.start_rows(block, params, self.seed, self.restart)
+        return None, self.model.init_rows(block, params, self.seed, self.restart)
 
 
 class Scored:
-    """Weighted sum of a value per row of a block, and the weight; ``question(block, ready)`` gives the values."""
+    """Weighted sum of a value per row of a block, and the weight; ``question(block, precomputed)`` gives the values."""
 
     def __init__(self, question: Any) -> None:
         self.question = question
 
-    def __call__(self, block: Block, rows: Any, ready: Any) -> tuple[tuple[float, float], None]:
+    def __call__(self, block: Block, precomputed: Any) -> tuple[float, float]:
         weights = block.row_weights()
-        return (float(self.question(block, ready) @ weights), float(weights.sum())), None
+        return float(self.question(block, precomputed) @ weights), float(weights.sum())
 
 
 class Filled:
@@ -76,14 +82,14 @@ class Filled:
     def __init__(self, model: Any, how: str, seed: int, dense: bool) -> None:
         self.model, self.how, self.seed, self.dense = model, how, seed, dense
 
-    def __call__(self, block: Block, ready: Any) -> Any:
+    def __call__(self, block: Block, precomputed: Any) -> Any:
         if block.unknown is None:
             rows = columns = np.empty(0, np.int64)
             values = np.empty(0)
         else:
             indptr, indices = block.unknown.lists()
             rows, columns = np.repeat(np.arange(block.n_rows), np.diff(indptr)), indices.astype(np.int64)
-            values = self._values(block, ready, rows, columns)
+            values = self._values(block, precomputed, rows, columns)
         if self.dense:
             out = block.codes().astype(np.float64)
             out[rows, columns] = values
@@ -94,11 +100,11 @@ class Filled:
         data = np.concatenate((np.ones(len(indices)), values))
         return sp.csr_array((data, (all_rows, all_columns)), shape=(block.n_rows, block.n_columns))
 
-    def _values(self, block: Block, ready: Any, rows: Any, columns: Any) -> Any:
+    def _values(self, block: Block, precomputed: Any, rows: Any, columns: Any) -> Any:
         """What the unknown cells become."""
         if self.how == "sample":
             by_row = row_uniforms(self.seed, "fill", block.start, block.n_rows)[:, 0]
             by_cell = cell_uniforms(self.seed, "fill", block.start, np.bincount(rows, minlength=block.n_rows))
-            return self.model.fill_draw(block, ready, rows, columns, by_row, by_cell).astype(np.float64)
-        values = self.model.fill_at(block, ready, rows, columns)
+            return self.model.sample_cells(block, precomputed, rows, columns, by_row, by_cell).astype(np.float64)
+        values = self.model.predict_cells_at(block, precomputed, rows, columns)
         return values if self.how == "probability" else (values >= 0.5).astype(np.float64)

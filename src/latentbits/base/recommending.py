@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
 
 from ..data.block import Float
 from ..data.checks import check_weights
 from ..data.ratings import Ratings, RatingSource, read_ratings, user_scale
 from ..data.rng import stream
 from ..errors import InputError
+from .answers import AnswersMixin
 from .common import seed_of
+from .fitting import FittingMixin
+from .options import Whole
+from .sklearn_api import clone
 
 # Scales with more different ratings than this are taken as continuous.
 MOST_STEPS = 30
@@ -32,9 +35,13 @@ class Errors(NamedTuple):
         return f"{mae}, {rmse} ({len(self.errors)} ratings)"
 
 
-class Recommending(BaseEstimator):
+class RecommendingMixin(FittingMixin, AnswersMixin):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator`; families define ``_points(ratings, rows, columns)``."""
 
+    scale: Any
+    user_scale: str
+    duplicates: str
+    unknown: str
     items_: Any
     overall_: Any
 
@@ -158,8 +165,8 @@ class Recommending(BaseEstimator):
         Errors
             ``errors`` of all predictions in a fixed order, ``mae``, ``rmse`` and their standard errors.
         """
-        self._check_whole("folds", folds, 2)
-        self._check_whole("repeats", repeats, 1)
+        self._check("folds", folds, Whole(2))
+        self._check("repeats", repeats, Whole(1))
         table = read_ratings(ratings, self._name, self.duplicates)
         parts = []
         for train, test, hidden in all_but_one(table, folds, repeats, seed_of(random_state)):

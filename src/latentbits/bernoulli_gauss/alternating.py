@@ -16,8 +16,8 @@ import numpy as np
 
 from ..data.block import Float
 from ..data.values import ValueBlock
-from ..engine.topics import tempered_shares
-from .model import LbgModel, LbgParams, LbgStats, Ready, Words
+from ..maths.topics import tempered_shares
+from .model import LbgModel, LbgParams, LbgPrecomputed, LbgStats, Words
 
 MOST_ALTERNATIONS = 30
 
@@ -26,14 +26,14 @@ MOST_ALTERNATIONS = 30
 class PrefixModel(LbgModel):
     """The hard model whose rows keep their numbers of keywords as row state; new rows go by ``topic_keywords`` (K,)."""
 
-    has_rows = True
+    has_row_state = True
 
     topic_keywords: Float = field(default_factory=lambda: np.empty(0))
 
-    def e_step(self, block: Any, rows: Any, ready: Ready) -> tuple[LbgStats, Any]:
+    def e_step(self, block: Any, rows: Any, precomputed: LbgPrecomputed) -> tuple[LbgStats, Any]:
         """Shares of the topics and their sums, with the keywords that the rows have."""
         weights = block.row_weights()
-        shares, logs = tempered_shares(self.scores(block, ready, rows), 1.0, weights)
+        shares, logs = tempered_shares(self.scores(block, precomputed, rows), 1.0, weights)
         return self.summed(block, shares, rows)._replace(log_likelihood=float(logs @ weights)), rows
 
     def prefixes(self, block: ValueBlock, wanted: Any) -> Any:
@@ -44,13 +44,13 @@ class PrefixModel(LbgModel):
         keyword_lengths(block.indptr, block.values, np.asarray(wanted, np.int64), self.all_ties, out)
         return out
 
-    def new_lengths(self, block: ValueBlock, ready: Ready) -> Any:
+    def new_lengths(self, block: ValueBlock, precomputed: LbgPrecomputed) -> Any:
         """For new rows: topics are compared by their own keywords against the cross-Gaussians, then g follows."""
         numbers = self.topic_keywords
         logs = np.empty((block.n_rows, self.n_components))
         for s in range(self.n_components):
             lengths = self.prefixes(block, np.full(block.n_rows, numbers[s]))
-            logs[:, s] = self.scores(block, ready, lengths)[:, s] - self._cross(block, lengths)
+            logs[:, s] = self.scores(block, precomputed, lengths)[:, s] - self._cross(block, lengths)
         shares = np.exp(logs - logs.max(axis=1, keepdims=True))
         shares /= shares.sum(axis=1, keepdims=True)
         return self.prefixes(block, np.floor(shares @ numbers + 0.5))
@@ -65,13 +65,13 @@ class PrefixModel(LbgModel):
         out: Float = np.bincount(rows, weights=logs, minlength=block.n_rows).astype(np.float64)
         return out
 
-    def memberships(self, block: ValueBlock, ready: Ready) -> Float:
+    def memberships(self, block: ValueBlock, precomputed: LbgPrecomputed) -> Float:
         """Topic probabilities (n, K)."""
-        return tempered_shares(self.scores(block, ready, self.new_lengths(block, ready)))[0]
+        return tempered_shares(self.scores(block, precomputed, self.new_lengths(block, precomputed)))[0]
 
-    def log_prob(self, block: ValueBlock, ready: Ready) -> Float:
+    def log_prob(self, block: ValueBlock, precomputed: LbgPrecomputed) -> Float:
         """log Pr(row) (n,)."""
-        return self.log_density(block, ready, self.new_lengths(block, ready))
+        return self.log_density(block, precomputed, self.new_lengths(block, precomputed))
 
 
 class Alternated(NamedTuple):
@@ -114,9 +114,9 @@ class _Shares:
     def __init__(self, model: PrefixModel) -> None:
         self.model = model
 
-    def __call__(self, block: ValueBlock, rows: Any, ready: Ready) -> tuple[Any, Any]:
+    def __call__(self, block: ValueBlock, rows: Any, precomputed: LbgPrecomputed) -> tuple[Any, Any]:
         weights = block.row_weights()
-        shares, logs = tempered_shares(self.model.scores(block, ready, rows), 1.0, weights)
+        shares, logs = tempered_shares(self.model.scores(block, precomputed, rows), 1.0, weights)
         stats = self.model.summed(block, shares, rows)._replace(log_likelihood=float(logs @ weights))
         return (stats, shares.T @ rows.astype(float)), (rows, shares)
 
@@ -156,8 +156,8 @@ def alternate(
     seen: dict[tuple[int, bytes], int] = {}
     status = "max_iter"
     for number in range(MOST_ALTERNATIONS):
-        (stats, wanted), state = sweep.map(_Shares(held), rows, held.ready(params))
-        value = held.objective(held.ready(params), stats)
+        (stats, wanted), state = sweep.map(_Shares(held), rows, held.precompute(params))
+        value = held.objective(held.precompute(params), stats)
         params = held.m_step(params, stats, None)
         raw = stats.sums[:, 0].T / np.maximum(stats.mass, 1e-300)[:, None]
         criterion = float(((numbers - raw.sum(axis=1)) ** 2).sum())
@@ -182,7 +182,7 @@ def alternate(
             break
         seen[key] = number
     if status.startswith("cycle"):
-        (stats, wanted), state = sweep.map(_Shares(held), rows, held.ready(params))
+        (stats, wanted), state = sweep.map(_Shares(held), rows, held.precompute(params))
         raw = stats.sums[:, 0].T / np.maximum(stats.mass, 1e-300)[:, None]
         numbers = np.clip(h_index(raw, numbers, stats.mass, wanted), 1, n_columns)
         _, rows = sweep.map(_Keywords(held, numbers), state)

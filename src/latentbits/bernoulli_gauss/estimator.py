@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..base import LatentBitsEstimator, Memberships
+from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.common import digest_of
+from ..base.options import Check, Number, OneOf, Positive, Whole, WordOr, is_whole
 from ..data.block import Float
 from ..data.summary import ValueTotals
 from ..data.values import REALS, ValueBlock
 from ..engine.em import EMOptions, Point, State, em
-from ..engine.topics import given_shares, given_start, n_starts, started
 from ..errors import InputError, NotConvergedWarning, TableWarning
+from ..maths.topics import given_shares, given_start, n_starts, started
 from .alternating import PrefixModel, alternate
 from .model import LbgModel, LbgParams, Words, round_half_up
 from .soft import SoftModel, SoftParams
@@ -27,7 +28,19 @@ LEAST_VARIANCE = 1e-12
 DEAD = 1e-8
 
 
-class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[override]
+@dataclass(frozen=True)
+class Keywords:
+    """A number of keywords: whole, a share of the entries, or "auto"."""
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        share = isinstance(value, (float, np.floating)) and 0 < value <= 1
+        if (is_whole(value) and value >= 1) or share or (isinstance(value, str) and value == "auto"):
+            return None
+        return f"must be a whole number, 1 or more, a share above 0 and up to 1, or 'auto'; got {value!r:.60}."
+
+
+class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ignore[override]
     """Latent Bernoulli-Gauss mixture: topics of rows of non-negative weights (tf-idf, frequencies), told by their keywords.
 
     The largest entries of a row are its keywords.  A topic says how probable every word is as a keyword, and how large it
@@ -104,15 +117,25 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
     True
     """
 
-    record_types: ClassVar = {
-        kind.__name__: kind for kind in (LbgModel, LbgParams, PrefixModel, SoftModel, SoftParams, Words, ValueTotals)
-    }
+    record_types: ClassVar[dict[str, Any]] = records(
+        LbgModel, LbgParams, PrefixModel, SoftModel, SoftParams, Words, ValueTotals
+    )
     criterion = "rows"  # BIC counts three numbers for every word and topic, most of which the prior sets
     binarize = REALS
-    streams = False
-    fills = False
     accelerate = False
     work = 4
+    _floors: Any = None  # smallest variances (D,), where a classifier sets the same for all its classes
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "smoothing": Number(0.0),
+        "value_smoothing": Number(0.0),
+        "weight_smoothing": Number(0.0),
+        "indicators": OneOf(("hard", "soft")),
+        "keyword_update": OneOf(("none", "paper", "full", "hindex")),
+        "variance_floor": Positive(others=("auto",)),
+        "ties": OneOf(("auto", "all", "first")),
+        "n_keywords": Keywords(),
+        "init": WordOr(("portfolio", "k-means", "anneal", "random"), "an array of shares or labels"),
+    }
 
     def __init__(
         self,
@@ -161,30 +184,9 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        for name in ("smoothing", "value_smoothing", "weight_smoothing"):
-            self._number(name, 0.0)
-        self._one_of("indicators", ("hard", "soft"))
-        self._one_of("keyword_update", ("none", "paper", "full", "hindex"))
+    def _check_together(self) -> None:
         if self.keyword_update != "none" and (self.indicators == "soft" or isinstance(self.n_keywords, float)):
             raise InputError(f"{self._name}: keyword_update is for hard indicators and a number of keywords.")
-        if self.variance_floor != "auto":
-            self._positive("variance_floor")
-        self._one_of("ties", ("auto", "all", "first"))
-        value = self.n_keywords
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
-        share = isinstance(value, (float, np.floating)) and 0 < value <= 1
-        if not (whole or share or (isinstance(value, str) and value == "auto")):
-            raise InputError(
-                f"{self._name}: n_keywords must be a whole number, 1 or more, a share above 0 and up to 1, or 'auto'; got "
-                f"{value!r:.60}."
-            )
-        if isinstance(self.init, str) and self.init not in ("portfolio", "k-means", "anneal", "random"):
-            raise InputError(
-                f"{self._name}: init must be 'portfolio', 'k-means', 'anneal', 'random' or an array of shares or labels; got "
-                f"{self.init!r}."
-            )
 
     def _check_table(self, sums: ValueTotals) -> None:  # type: ignore[override]
         if sums.n_ones == 0:
@@ -217,7 +219,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         bare = LbgModel(int(self.n_components), **rule)
         centers = sums.sums / np.maximum(sums.ones, 1e-300)
         floor = (0.1 if soft else 0.01) if self.variance_floor == "auto" else float(self.variance_floor)
-        self._words = _words(sums, sweep, bare, centers, floor, getattr(self, "_floors", None))
+        self._words = _words(sums, sweep, bare, centers, floor, self._floors)
         return sums, digest
 
     def _keyword_rule(self, sums: ValueTotals) -> dict[str, Any]:
@@ -230,7 +232,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         limit = 1.0 if by_share else float(len(sums.ones))
         return {"n_keywords": min(float(value), limit), "by_share": by_share, "all_ties": all_ties}
 
-    def _build(self, sums: ValueTotals) -> Any:  # type: ignore[override]
+    def _build_model(self, sums: ValueTotals) -> Any:  # type: ignore[override]
         strengths: dict[str, Any] = {
             "smoothing": float(self.smoothing),
             "value_smoothing": float(self.value_smoothing),
@@ -244,7 +246,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
     def _n_starts(self) -> int:
         return n_starts(self.init, int(self.n_init)) if isinstance(self.init, str) else 1
 
-    def _start(self, model: Any, sweep: Any, seed: int, restart: int) -> Any:
+    def _init_params(self, model: Any, sweep: Any, seed: int, restart: int) -> Any:
         n_columns = len(model.words.centers)
         if isinstance(self.init, str):
             params: Any = started(model, sweep, self.init, n_columns, seed, restart)
@@ -252,7 +254,7 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
             params = given_start(model, sweep, given_shares(self.init, sweep, model.n_components, self._name))
         return params
 
-    def _going_on(self, model: Any, fresh: Any) -> Any:
+    def _warm_start_params(self, model: Any, fresh: Any) -> Any:
         if not isinstance(self._params, model.params_type):
             raise InputError(f"{self._name}: warm_start cannot go on with other indicators. Make a new estimator.")
         return self._params
@@ -260,20 +262,20 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
     def _start_digest(self) -> str:
         return "" if isinstance(self.init, str) else digest_of((np.asarray(self.init, dtype=float),))
 
-    def _take(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
-        super()._take(model, sweep, result, sums)
+    def _store_result(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
+        super()._store_result(model, sweep, result, sums)
         rows: list[Any] = [None] * sweep.n_blocks
         self.__dict__.pop("alternation_", None)
         self.status_ = "converged" if self.converged_ else "max_iter"
         if self.keyword_update != "none":
             model, rows = self._learn_keywords(model, sweep, sums)
         self.marginals_ = model.words.shares
-        ready = model.ready(self._params)
-        stats = model.gather(ready, sweep.map(model.e_step, rows, ready, keep_rows=False)[0])
+        precomputed = model.precompute(self._params)
+        stats = model.finalize_stats(precomputed, sweep.map(model.e_step, rows, precomputed, keep_rows=False)[0])
         mass = stats.mass[:, None]
         self.keyword_prob_raw_ = np.where(mass > 0, stats.sums[:, 0].T / np.maximum(mass, 1e-300), 0.0)
         self.expected_rows_ = stats.mass
-        self.labels_ = np.concatenate(sweep.collect(_Labels(model), ready))
+        self.labels_ = np.concatenate(sweep.collect(_Labels(model), precomputed))
         self.dead_components_ = [int(k) for k in np.flatnonzero(stats.mass < DEAD)]
         if self.dead_components_:
             warnings.warn(
@@ -304,13 +306,13 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
                 NotConvergedWarning,
                 stacklevel=6,
             )
-        self._params, self._model = told.model.arrange(point.params), told.model
+        self._params, self._model = told.model.sort_components(point.params), told.model
         order = np.argsort(-point.params.weights, kind="stable")
         self._model = replace(told.model, topic_keywords=told.model.topic_keywords[order])
-        self._adopt()
+        self._set_fitted_attributes()
         return self._model, told.rows
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         params, words = self._params, self._model.words
         self.weights_, self.keyword_prob_, self.components_ = params.weights, params.probs, params.probs
         self.means_, self.variances_ = params.means, params.variances
@@ -344,11 +346,12 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         """
         import scipy.sparse as sp
 
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         if self.indicators == "soft":
             raise InputError(f"{self._name}: with soft indicators no entry is a keyword for sure.")
-        sweep, ready = self._asked(X)
-        return sp.vstack(sweep.collect(_Mask(self._model), ready), format="csr")
+        asked = self._ask(X)
+        sweep, precomputed = asked.sweep, asked.precomputed
+        return sp.vstack(sweep.collect(_Mask(self._model), precomputed), format="csr")
 
     def top_keywords(self, component: int, n: int = 10) -> list[dict[str, Any]]:
         """Words that stand out as keywords of a topic, by p log(p / share of rows with the keyword).
@@ -364,8 +367,8 @@ class BernoulliGaussMixture(Memberships, LatentBitsEstimator):  # type: ignore[o
         list of dict
             With rank, feature, probability, marginal, mean and sd (of its value as a keyword).
         """
-        check_is_fitted(self, "_params")
-        self._check_whole("component", component, 0)
+        self._check_fitted()
+        self._check("component", component, Whole(0))
         if component >= len(self.weights_):
             raise InputError(f"{self._name}: there is no topic {component}; they are 0 to {len(self.weights_) - 1}.")
         names, probs = self._feature_names(), self.keyword_prob_[component]
@@ -444,8 +447,8 @@ class _Labels:
     def __init__(self, model: LbgModel) -> None:
         self.model = model
 
-    def __call__(self, block: ValueBlock, ready: Any) -> Any:
-        return self.model.memberships(block, ready).argmax(axis=1)
+    def __call__(self, block: ValueBlock, precomputed: Any) -> Any:
+        return self.model.memberships(block, precomputed).argmax(axis=1)
 
 
 class _Mask:
@@ -454,10 +457,10 @@ class _Mask:
     def __init__(self, model: LbgModel) -> None:
         self.model = model
 
-    def __call__(self, block: ValueBlock, ready: Any) -> Any:
+    def __call__(self, block: ValueBlock, precomputed: Any) -> Any:
         own = getattr(self.model, "new_lengths", None)
         table = block.csr()
-        table.data = block.leading(self.model.lengths(block) if own is None else own(block, ready))
+        table.data = block.leading(self.model.lengths(block) if own is None else own(block, precomputed))
         table.eliminate_zeros()
         table.sort_indices()
         return table

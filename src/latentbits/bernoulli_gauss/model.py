@@ -29,8 +29,8 @@ import numpy as np
 
 from ..data.block import Float
 from ..data.values import ValueBlock
-from ..engine.protocols import Again
-from ..engine.topics import TopicModel, tempered_shares
+from ..engine.protocols import ExtraPass
+from ..maths.topics import TopicModel, tempered_shares
 
 # Probabilities of keywords stay this far from 0 and 1.
 EDGE = 1e-12
@@ -56,7 +56,7 @@ class LbgStats(NamedTuple):
     log_likelihood: float
 
 
-class Ready(NamedTuple):
+class LbgPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
     base: Float  # (K,)
@@ -108,7 +108,7 @@ class LbgModel(TopicModel):
         keyword_lengths(block.indptr, block.values, wanted, self.all_ties, out)
         return out
 
-    def ready(self, params: LbgParams) -> Ready:
+    def precompute(self, params: LbgParams) -> LbgPrecomputed:
         """Logarithms, once per pass."""
         log_on, log_off, log_variances = np.log(params.probs), np.log1p(-params.probs), np.log(params.variances)
         halves = 0.5 / params.variances
@@ -116,7 +116,7 @@ class LbgModel(TopicModel):
         tables[:, 0] = (log_on - log_off - 0.5 * (LOG_TWO_PI + log_variances)).T
         tables[:, 1], tables[:, 2] = params.means.T, halves.T
         penalty = self._penalty(params, log_on, log_off, log_variances, halves)
-        return Ready(np.log(params.weights) + log_off.sum(axis=1), tables, params, penalty)
+        return LbgPrecomputed(np.log(params.weights) + log_off.sum(axis=1), tables, params, penalty)
 
     def _penalty(self, params: LbgParams, log_on: Any, log_off: Any, log_variances: Float, halves: Float) -> float:
         """What is added to the log-likelihood, from logarithms that are at hand."""
@@ -132,19 +132,21 @@ class LbgModel(TopicModel):
             value -= self.value_smoothing * float(0.5 * log_variances.sum() + np.vdot(away, halves))
         return value
 
-    def scores(self, block: ValueBlock, ready: Ready, lengths: Any = None) -> Float:
+    def scores(self, block: ValueBlock, precomputed: LbgPrecomputed, lengths: Any = None) -> Float:
         """log p(topic, keywords of the row) (n, K)."""
         from .kernels import score_rows
 
         lengths = self.lengths(block) if lengths is None else lengths
         out = np.empty((block.n_rows, self.n_components))
-        score_rows(block.indptr, lengths, block.indices, block.values, ready.base, ready.tables, out)
+        score_rows(block.indptr, lengths, block.indices, block.values, precomputed.base, precomputed.tables, out)
         return out
 
-    def e_step(self, block: Any, rows: None, ready: Ready) -> tuple[LbgStats, None]:
+    def e_step(self, block: Any, rows: None, precomputed: LbgPrecomputed) -> tuple[LbgStats, None]:
         """Shares of the topics and their sums."""
         lengths, weights = self.lengths(block), block.row_weights()
-        shares, logs = tempered_shares(self.scores(block, ready, lengths), ready.params.temperature, weights)
+        shares, logs = tempered_shares(
+            self.scores(block, precomputed, lengths), precomputed.params.temperature, weights
+        )
         return self.summed(block, shares, lengths)._replace(log_likelihood=float(logs @ weights)), None
 
     def summed(self, block: ValueBlock, shares: Float, lengths: Any = None) -> LbgStats:
@@ -156,11 +158,11 @@ class LbgModel(TopicModel):
         sum_rows(block.indptr, lengths, block.indices, block.values, self.words.centers, shares, sums)
         return LbgStats(shares.sum(axis=0), sums, 0.0)
 
-    def objective(self, ready: Ready, stats: LbgStats) -> float:
+    def objective(self, precomputed: LbgPrecomputed, stats: LbgStats) -> float:
         """Log-likelihood of the keywords plus the penalties."""
-        return stats.log_likelihood + ready.penalty
+        return stats.log_likelihood + precomputed.penalty
 
-    def m_step(self, params: LbgParams | None, stats: LbgStats, again: Again | None) -> LbgParams:
+    def m_step(self, params: LbgParams | None, stats: LbgStats, extra_pass: ExtraPass | None) -> LbgParams:
         """Closed forms; words that a topic has hardly seen as keywords keep to their own Gaussian."""
         words, mass = self.words, stats.mass
         weights = mass + self.weight_smoothing
@@ -182,29 +184,29 @@ class LbgModel(TopicModel):
         probs, means, variances = (np.ascontiguousarray(part) for part in (probs, means, variances))
         return LbgParams(weights, probs, means, variances, min(1.0, temperature * warming), warming)
 
-    def arrange(self, params: LbgParams) -> LbgParams:
+    def sort_components(self, params: LbgParams) -> LbgParams:
         """Topics by decreasing weight."""
         order = np.argsort(-params.weights, kind="stable")
         return LbgParams(params.weights[order], params.probs[order], params.means[order], params.variances[order])
 
     # Answers.
 
-    def log_prob(self, block: ValueBlock, ready: Ready) -> Float:
+    def log_prob(self, block: ValueBlock, precomputed: LbgPrecomputed) -> Float:
         """log Pr(row) (n,), with the keywords that the row has."""
-        return self.log_density(block, ready, self.lengths(block))
+        return self.log_density(block, precomputed, self.lengths(block))
 
-    def log_density(self, block: ValueBlock, ready: Ready, lengths: Any) -> Float:
+    def log_density(self, block: ValueBlock, precomputed: LbgPrecomputed, lengths: Any) -> Float:
         """log Pr(row) (n,) with given numbers of keywords."""
         from .kernels import cross_rows
 
-        logs, cross = tempered_shares(self.scores(block, ready, lengths))[1], np.empty(block.n_rows)
+        logs, cross = tempered_shares(self.scores(block, precomputed, lengths))[1], np.empty(block.n_rows)
         means, variances = self.words.cross_means, self.words.cross_variances
         sizes, halves = -0.5 * (LOG_TWO_PI + np.log(variances)), 0.5 / variances
         at_zero = sizes - means**2 * halves
         cross_rows(block.indptr, lengths, block.indices, block.values, at_zero, means, halves, sizes, cross)
         return logs + cross + at_zero.sum()
 
-    def draw(self, params: LbgParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: LbgParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D), not below 0, and their topics (n,)."""
         topics = rng.choice(self.n_components, size=n, p=params.weights / params.weights.sum())
         keyword = rng.random((n, params.probs.shape[1])) < params.probs[topics]

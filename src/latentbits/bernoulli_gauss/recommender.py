@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtr
-from sklearn.utils.validation import check_is_fitted
 
-from ..base import LatentBitsEstimator, frame_of
-from ..base.recommending import Recommending
+from ..base import LatentBitsEstimator, frame_of, records
+from ..base.options import Check, Number, OneOf, Positive, Whole
+from ..base.recommending import RecommendingMixin
 from ..data.block import Float
 from ..data.ratings import Ratings
 from ..data.summary import ValueTotals
-from ..engine.topics import n_starts, started
 from ..errors import InputError
-from .model import LOG_TWO_PI, LbgModel, LbgParams, Ready, Words
+from ..maths.topics import n_starts, started
+from .model import LOG_TWO_PI, LbgModel, LbgParams, LbgPrecomputed, Words
 
 
 @dataclass(frozen=True)
@@ -25,24 +26,26 @@ class RatingModel(LbgModel):
 
     modelled: bool = False
 
-    def ready(self, params: LbgParams) -> Ready:
+    def precompute(self, params: LbgParams) -> LbgPrecomputed:
         """Logarithms, once per pass."""
         if self.modelled:
-            return super().ready(params)
+            return super().precompute(params)
         log_variances, halves = np.log(params.variances), 0.5 / params.variances
         tables = np.empty((params.means.shape[1], 3, self.n_components))
         tables[:, 0] = -0.5 * (LOG_TWO_PI + log_variances).T
         tables[:, 1], tables[:, 2] = params.means.T, halves.T
-        return Ready(np.log(params.weights), tables, params, self._penalty(params, None, None, log_variances, halves))
+        return LbgPrecomputed(
+            np.log(params.weights), tables, params, self._penalty(params, None, None, log_variances, halves)
+        )
 
-    def log_prob(self, block: Any, ready: Ready) -> Float:
+    def log_prob(self, block: Any, precomputed: LbgPrecomputed) -> Float:
         """log p(ratings of the user, scaled) (n,)."""
-        scores = self.scores(block, ready)
+        scores = self.scores(block, precomputed)
         top = scores.max(axis=1)
         return np.asarray(top + np.log(np.exp(scores - top[:, None]).sum(axis=1)))
 
 
-class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ignore[misc]
+class BernoulliGaussRecommender(RecommendingMixin, LatentBitsEstimator):  # type: ignore[misc]
     """Predict ratings from those of users of the same kind, with their uncertainty.
 
     A user has one of K tastes; a taste says how every item is rated, as a Gaussian.
@@ -99,14 +102,20 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
     'b'
     """
 
-    record_types: ClassVar = {kind.__name__: kind for kind in (RatingModel, LbgParams, Words, ValueTotals)}
-    fills = False
-    streams = False
+    record_types: ClassVar[dict[str, Any]] = records(RatingModel, LbgParams, Words, ValueTotals)
     accelerate = False
-    has_criteria = False
-    samples = False
     warm_start = False
     work = 4
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "missingness": OneOf(("ignored", "modelled")),
+        "user_scale": OneOf(("zscore", "none")),
+        "duplicates": OneOf(("error", "last", "mean")),
+        "unknown": OneOf(("error", "prior")),
+        "init": OneOf(("portfolio", "k-means", "anneal", "random")),
+        "smoothing": Number(0.0),
+        "variance_floor": Positive(),
+        "value_smoothing": Number(0.0, others=("auto",)),
+    }
 
     def __init__(
         self,
@@ -153,18 +162,6 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._one_of("missingness", ("ignored", "modelled"))
-        self._one_of("user_scale", ("zscore", "none"))
-        self._one_of("duplicates", ("error", "last", "mean"))
-        self._one_of("unknown", ("error", "prior"))
-        self._one_of("init", ("portfolio", "k-means", "anneal", "random"))
-        self._number("smoothing", 0.0)
-        self._positive("variance_floor")
-        if self.value_smoothing != "auto":
-            self._number("value_smoothing", 0.0)
-
     def _check_table(self, sums: Any) -> None:
         if sums.n_rows < self.n_components:
             raise InputError(f"{self._name}: {self.n_components} tastes need as many users; there are {sums.n_rows}.")
@@ -185,7 +182,7 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
         self._pooled = (mean, spread)
         return sums, digest
 
-    def _build(self, sums: Any) -> RatingModel:
+    def _build_model(self, sums: Any) -> RatingModel:
         automatic = 20.0 if self.user_scale == "zscore" else 5.0
         modelled = self.missingness == "modelled"
         return RatingModel(
@@ -202,11 +199,11 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
     def _n_starts(self) -> int:
         return n_starts(self.init, int(self.n_init))
 
-    def _start(self, model: RatingModel, sweep: Any, seed: int, restart: int) -> LbgParams:
+    def _init_params(self, model: RatingModel, sweep: Any, seed: int, restart: int) -> LbgParams:
         params: LbgParams = started(model, sweep, self.init, self.n_features_in_, seed, restart)
         return params
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         params = self._params
         self.weights_, self.means_, self.variances_ = params.weights, params.means, params.variances
         self.components_, self.marginals_ = params.probs, self._model.words.shares
@@ -226,7 +223,7 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
         list of dict
             With component, weight, rank, feature (the item), loading (scaled mean above everybody's) and marginal (that).
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         everybody = self._model.words.centers
         out = []
         for k, means in enumerate(self.means_):
@@ -249,8 +246,8 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
     def _tastes(self, ratings: Ratings, rows: Any, held: Any) -> tuple[Float, Float, Float]:
         """Taste posteriors (m, K) of users at rows, each without the rating of item ``held`` (m,); means and spreads (m,)."""
         source, scaled = self._without_cells(ratings, rows, held)
-        ready = self._model.ready(self._params)
-        shares = np.concatenate([self._model.memberships(source.block(b), ready) for b in range(source.n_blocks)])
+        precomputed = self._model.precompute(self._params)
+        shares = np.concatenate([self._model.memberships(source.block(b), precomputed) for b in range(source.n_blocks)])
         return shares, scaled.means, scaled.spreads
 
     def _item_gaussians(self, columns: Any) -> tuple[Float, Float]:
@@ -284,7 +281,7 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
         -------
         (n,) array
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         rows, columns = self._pairs(users, items)
         return self._points(self._training(), rows, columns, point, kind)
 
@@ -334,7 +331,7 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
         (n, n_steps) array
             In the order of ``scale_``.
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         if self.scale_ is None:
             raise InputError(f"{self._name}: the ratings have no scale; give scale= to have one.")
         return self._steps(*self._mixed(self._training(), *self._pairs(users, items)), kind)
@@ -350,7 +347,7 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
         -------
         (n_components,) array
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         return self._tastes(self._one_user(ratings), np.array([0]), np.array([-1]))[0][0]
 
     def recommend(
@@ -385,8 +382,8 @@ class BernoulliGaussRecommender(Recommending, LatentBitsEstimator):  # type: ign
         list of dict
             With rank, item, rating (the mean), sd and support.
         """
-        check_is_fitted(self, "_params")
-        self._check_whole("n", n, 1)
+        self._check_fitted()
+        self._check("n", n, Whole(1))
         if by not in ("mean", "lower"):
             raise InputError(f"{self._name}: by must be 'mean' or 'lower'; got {by!r}.")
         if (user is None) == (ratings is None):

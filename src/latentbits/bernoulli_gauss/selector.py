@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
 
+from ..base.options import Check, OptionsMixin, Share, Whole
+from ..base.sklearn_api import check_is_fitted, clone
 from ..errors import InputError
 from .estimator import BernoulliGaussMixture
 
 
-class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, OptionsMixin):
     """Keep the features that are keywords of some topic often enough.
 
     Put it before a classifier or a clustering, and scale rows to unit length again after it.
@@ -55,6 +57,12 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     [True, True, True, False]
     """
 
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "threshold": Share(),
+        "quantile": Share(others=(None,)),
+        "max_features": Whole(1, others=(None,)),
+    }
+
     def __init__(
         self,
         estimator: Any = None,
@@ -81,21 +89,9 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags.positive_only = True
         return tags
 
-    def _check_options(self) -> None:
-        """Refuse options that make no sense."""
-        name = type(self).__name__
-        for option, low, high in (("threshold", 0.0, 1.0), ("quantile", 0.0, 1.0)):
-            value = getattr(self, option)
-            if value is None and option == "quantile":
-                continue
-            good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            if not good or not low <= value <= high:
-                raise InputError(f"{name}: {option} must be a number from 0 to 1; got {value!r:.60}.")
-        most = self.max_features
-        if most is not None and (isinstance(most, bool) or not isinstance(most, (int, np.integer)) or most < 1):
-            raise InputError(f"{name}: max_features must be a whole number, 1 or more, or None; got {most!r:.60}.")
-        if most is not None and self.quantile is not None:
-            raise InputError(f"{name}: max_features and quantile exclude each other; give one of them.")
+    def _check_together(self) -> None:
+        if self.max_features is not None and self.quantile is not None:
+            raise InputError(f"{self._name}: max_features and quantile exclude each other; give one of them.")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find topics and their keywords.
@@ -113,8 +109,8 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_options()
         if self.prefit:
             if self.estimator is None:
-                raise InputError(f"{type(self).__name__}: prefit=True needs an estimator that is fitted.")
-            check_is_fitted(self.estimator)
+                raise InputError(f"{self._name}: prefit=True needs an estimator that is fitted.")
+            check_is_fitted(self.estimator, "_params")
             self.estimator_ = self.estimator
         else:
             topics = (
@@ -134,7 +130,7 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         self._support = self._kept()
         if not self._support.any():
             raise InputError(
-                f"{type(self).__name__}: no feature is kept: the highest keyword probability is {self.scores_.max():.3g}, "
+                f"{self._name}: no feature is kept: the highest keyword probability is {self.scores_.max():.3g}, "
                 f"below threshold={self.threshold:g}. Lower the threshold."
             )
         return self

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..data.block import Float
-from ..engine.protocols import Again
-from ..engine.topics import TopicModel, tempered_shares
+from ..engine.protocols import ExtraPass
+from ..maths.topics import TopicModel, tempered_shares
 from .model import EDGE, LOG_TWO_PI, Words, nothing
 
 
@@ -40,7 +40,7 @@ class SoftStats(NamedTuple):
     log_likelihood: float
 
 
-class Ready(NamedTuple):
+class SoftPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
     base: Float  # (K,) log weight plus what an empty row adds
@@ -64,7 +64,7 @@ class SoftModel(TopicModel):
     weight_smoothing: float = 0.0
     total_weight: float = 1.0
 
-    def ready(self, params: SoftParams) -> Ready:
+    def precompute(self, params: SoftParams) -> SoftPrecomputed:
         """Logarithms, once per pass."""
         tables = np.empty((params.probs.shape[1], 4, self.n_components))
         tables[:, 0] = (np.log(params.probs) - 0.5 * (LOG_TWO_PI + np.log(params.variances))).T
@@ -77,38 +77,38 @@ class SoftModel(TopicModel):
         off = tables[:, 3] + (sizes - params.cross_means**2 * halves)[:, None]
         at_zero = np.logaddexp(on, off)
         base = np.log(params.weights) + at_zero.sum(axis=0)
-        return Ready(base, tables, cross, at_zero, np.exp(on - at_zero), params)
+        return SoftPrecomputed(base, tables, cross, at_zero, np.exp(on - at_zero), params)
 
-    def scores(self, block: Any, ready: Ready) -> Float:
+    def scores(self, block: Any, precomputed: SoftPrecomputed) -> Float:
         """log p(row, topic) (n, K)."""
         from .kernels import soft_rows
 
         out = np.empty((block.n_rows, self.n_components))
         lists = (block.indptr, block.indices, block.values)
-        soft_rows(*lists, ready.base, ready.tables, ready.cross, ready.at_zero, out)
+        soft_rows(*lists, precomputed.base, precomputed.tables, precomputed.cross, precomputed.at_zero, out)
         return out
 
-    def e_step(self, block: Any, rows: None, ready: Ready) -> tuple[SoftStats, None]:
+    def e_step(self, block: Any, rows: None, precomputed: SoftPrecomputed) -> tuple[SoftStats, None]:
         """Shares of the topics and of the keywords, and their sums."""
         weights = block.row_weights()
-        shares, logs = tempered_shares(self.scores(block, ready), ready.params.temperature, weights)
-        return self._added(block, shares, ready)._replace(log_likelihood=float(logs @ weights)), None
+        shares, logs = tempered_shares(self.scores(block, precomputed), precomputed.params.temperature, weights)
+        return self._added(block, shares, precomputed)._replace(log_likelihood=float(logs @ weights)), None
 
-    def _added(self, block: Any, shares: Float, ready: Ready) -> SoftStats:
+    def _added(self, block: Any, shares: Float, precomputed: SoftPrecomputed) -> SoftStats:
         """Sums of the entries of a block."""
         from .kernels import soft_sums
 
         d, k = block.n_columns, shares.shape[1]
         sums, others, seen = np.zeros((d, 3, k)), np.zeros((d, 3)), np.zeros((d, k))
         lists = (block.indptr, block.indices, block.values)
-        soft_sums(*lists, self.words.centers, ready.tables, ready.cross, shares, sums, others, seen)
+        soft_sums(*lists, self.words.centers, precomputed.tables, precomputed.cross, shares, sums, others, seen)
         return SoftStats(shares.sum(axis=0), sums, others, seen, 0.0)
 
-    def gather(self, ready: Ready, stats: SoftStats) -> SoftStats:
+    def finalize_stats(self, precomputed: SoftPrecomputed, stats: SoftStats) -> SoftStats:
         """With the zeros, which are alike in all rows."""
         left, centers = np.maximum(stats.mass - stats.seen, 0.0), self.words.centers
         sums, others = stats.sums.copy(), stats.others.copy()
-        mine, rest = left * ready.zero_share, (left * (1.0 - ready.zero_share)).sum(axis=1)
+        mine, rest = left * precomputed.zero_share, (left * (1.0 - precomputed.zero_share)).sum(axis=1)
         for power in range(3):
             sums[:, power] += mine * ((-centers) ** power)[:, None]
             others[:, power] += rest * (-centers) ** power
@@ -118,18 +118,18 @@ class SoftModel(TopicModel):
         """Sums of a start, whose keywords are told by the words alone."""
         return self._added(block, shares, self._alone(shares.shape[1]))
 
-    def _alone(self, k: int) -> Ready:
+    def _alone(self, k: int) -> SoftPrecomputed:
         """Every topic like the words themselves."""
         words = self.words
         probs, means, variances = (np.tile(part, (k, 1)) for part in (words.shares, words.centers, words.spreads))
         probs = np.clip(probs, EDGE, 1 - EDGE)
-        return self.ready(
+        return self.precompute(
             SoftParams(np.full(k, 1.0 / k), probs, means, variances, words.cross_means, words.cross_variances)
         )
 
-    def objective(self, ready: Ready, stats: SoftStats) -> float:
+    def objective(self, precomputed: SoftPrecomputed, stats: SoftStats) -> float:
         """Log-likelihood plus the penalties."""
-        params, words = ready.params, self.words
+        params, words = precomputed.params, self.words
         value = stats.log_likelihood
         if self.weight_smoothing > 0:
             value += self.weight_smoothing * float(np.log(params.weights).sum())
@@ -138,11 +138,11 @@ class SoftModel(TopicModel):
         away = words.spreads + (params.means - words.centers) ** 2
         return value - 0.5 * self.value_smoothing * float((np.log(params.variances) + away / params.variances).sum())
 
-    def m_step(self, params: SoftParams | None, stats: SoftStats, again: Again | None) -> SoftParams:
+    def m_step(self, params: SoftParams | None, stats: SoftStats, extra_pass: ExtraPass | None) -> SoftParams:
         """Closed forms, as those of the hard model with shares of keywords."""
         words, mass, kappa = self.words, stats.mass, self.value_smoothing
         if params is None:
-            stats = self.gather(self._alone(len(mass)), stats)
+            stats = self.finalize_stats(self._alone(len(mass)), stats)
         weights = mass + self.weight_smoothing
         weights = np.maximum(weights / weights.sum(), 1e-300)
         seen, first, second = (np.ascontiguousarray(stats.sums[:, i].T) for i in range(3))
@@ -159,13 +159,13 @@ class SoftModel(TopicModel):
             min(1.0, temperature * warming), warming,
         )  # fmt: skip
 
-    def arrange(self, params: SoftParams) -> SoftParams:
+    def sort_components(self, params: SoftParams) -> SoftParams:
         """Topics by decreasing weight."""
         order = np.argsort(-params.weights, kind="stable")
         first = (params.weights[order], params.probs[order], params.means[order], params.variances[order])
         return SoftParams(*first, params.cross_means, params.cross_variances)
 
-    def draw(self, params: SoftParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: SoftParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D), not below 0, and their topics (n,)."""
         topics = rng.choice(self.n_components, size=n, p=params.weights / params.weights.sum())
         keyword = rng.random((n, params.probs.shape[1])) < params.probs[topics]

@@ -172,11 +172,9 @@ def _show(found: Any, table: TableFile) -> None:
         console.print()
     for note in dict.fromkeys(found.notes):
         print(f"warning: {note}", file=sys.stderr)
-    if len(found.blanks["row"]):
+    if len(found.blanks.row):
         command = ["latentbits", "impute", str(found.folder / "model.latentbits"), table.path, *table.given()]
-        print(
-            f"{len(found.blanks['row']):,} blanks are filled in {found.folder}/blanks.{found.tables}; for other rows:"
-        )
+        print(f"{len(found.blanks.row):,} blanks are filled in {found.folder}/blanks.{found.tables}; for other rows:")
         print(f"  {shlex.join(command)}")
     print(f"report: {found.report}")
 
@@ -187,7 +185,7 @@ def _why(found: Any, reading: Any) -> str:
         return "the best family with several causes per row"
     if found.comparison.finding_ == "nothing":
         return "the best family, though it finds nothing"
-    best = found.comparison.best_ == reading.contestant.name
+    best = found.comparison.best_ == reading.candidate.name
     return "the best family" if best else "the easiest to read of those within one standard error of the best"
 
 
@@ -203,7 +201,7 @@ def compare(
     jobs: Jobs = 1,
 ) -> None:
     """Hide the same cells of TABLE from every family and see which predicts them best."""
-    from ..comparison import compare as run
+    from ..evaluation import compare as run
 
     check_target(out)
     table = table.known_set()

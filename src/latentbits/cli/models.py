@@ -15,25 +15,10 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError, LatentBitsWarning
+from ..families import BY_NAME
 from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
 from .output import check_target, matrix_rows, show_components, write_rows
 from .progress import progress_shown
-
-FAMILIES = {
-    "mixture": "BernoulliMixture",
-    "aspect": "AspectBernoulli",
-    "logistic": "LogisticPCA",
-    "noisy-or": "NoisyOrComponentAnalysis",
-    "variational": "VariationalBernoulliMixture",
-    "bayesian": "BayesianBernoulliMixture",
-    "dp": "DPBernoulliMixture",
-    "boltzmann": "RestrictedBoltzmann",
-    "gtm": "BinaryGTM",
-    "trait": "LatentTrait",
-    "bernoulli-gauss": "BernoulliGaussMixture",
-    "unigrams": "MixtureOfUnigrams",
-    "plsa": "PLSA",
-}
 
 # Estimator options that the command line has options of its own for.
 OWN_OPTIONS = {
@@ -51,7 +36,7 @@ OWN_OPTIONS = {
     "n_draws": "--draws",
 }
 
-FamilyName = Annotated[str, typer.Option("--model", "-m", help=f"Family: {', '.join(FAMILIES)}.")]
+FamilyName = Annotated[str, typer.Option("--model", "-m", help=f"Family: {', '.join(BY_NAME)}.")]
 Starts = Annotated[int | None, typer.Option("--starts", help="Random starts; default: the family's.")]
 Smoothing = Annotated[
     float | None, typer.Option("--smoothing", help="Pull toward column marginals, in rows; default: the family's.")
@@ -63,11 +48,10 @@ Setting = Annotated[
 
 def _estimator(family: str, settings: list[str] | None = None, **options: Any) -> Any:
     """An estimator of the named family; options that are None are left at the family's default."""
-    import latentbits
 
-    if family not in FAMILIES:
-        raise InputError(f"there is no model {family!r}; there are: {', '.join(FAMILIES)}.")
-    cls = getattr(latentbits, FAMILIES[family])
+    if family not in BY_NAME:
+        raise InputError(f"there is no model {family!r}; there are: {', '.join(BY_NAME)}.")
+    cls = BY_NAME[family].load()
     options = {name: value for name, value in options.items() if value is not None}
     further = dict(_setting(text) for text in settings or ())
     twice = [name for name in further if name in OWN_OPTIONS]
@@ -84,21 +68,20 @@ def _estimator(family: str, settings: list[str] | None = None, **options: Any) -
                 "; its size is --set latent_shape=15,15" if is_map else "; it finds the number of components itself"
             )
         raise InputError(
-            f"{FAMILIES[family]} has no option {odd[0]!r}, so {OWN_OPTIONS[odd[0]]} is not for --model {family}{itself}. "
+            f"{BY_NAME[family].cls} has no option {odd[0]!r}, so {OWN_OPTIONS[odd[0]]} is not for --model {family}{itself}. "
             "`--set NAME=VALUE` sets its own options."
         )
     if odd:
-        raise InputError(f"{FAMILIES[family]} has no option {odd[0]!r}; it has: {', '.join(sorted(known))}.")
+        raise InputError(f"{BY_NAME[family].cls} has no option {odd[0]!r}; it has: {', '.join(sorted(known))}.")
     return cls(**options)
 
 
 def _takes_values(family: str) -> bool:
     """Whether tables of a family hold numbers, not bits."""
-    import latentbits
 
     from ..data.values import Reals
 
-    cls = getattr(latentbits, FAMILIES[family]) if family in FAMILIES else None
+    cls = BY_NAME[family].load() if family in BY_NAME else None
     return isinstance(getattr(cls, "binarize", None), Reals)
 
 
@@ -376,7 +359,7 @@ def select(
     jobs: Jobs = 1,
 ) -> None:
     """Choose the number of components for TABLE."""
-    from ..selection import select as choose
+    from ..evaluation import select as choose
 
     check_target(out)
     if not 1 <= smallest <= largest:

@@ -115,7 +115,8 @@ class TileMarks:
     """Marks as a dense tile of bytes, widened to float64 a piece at a time for BLAS."""
 
     def __init__(self, cells: Codes) -> None:
-        self.cells = cells
+        # Row by row: products of the other order differ in their last bits on some processors.
+        self.cells: Codes = np.ascontiguousarray(cells)
         self.n_rows, self.n_columns = cells.shape
 
     @property

@@ -31,6 +31,7 @@ def assemble(
 ) -> Block:
     """Build a block from slices of partitions; runs on a worker."""
     parts = [_rows(piece, low, high) for piece, (low, high) in zip(pieces, slices)]
+    weights = None if weights is None else np.require(weights, requirements="A")  # the network does not care
     reader = reader_of(_joined(parts), binarize)
     bad = BadCells()
     rows = reader.read(0, reader.shape[0], bad)

@@ -87,7 +87,7 @@ class TableSource:
         self._blocks: list[Block] | None = None
         if not reader.lazy:
             bad = BadCells()
-            self._blocks = [self._build(b, bad) for b in range(self.n_blocks)]
+            self._blocks = [self._build_block(b, bad) for b in range(self.n_blocks)]
             bad.raise_if_any(owner, self.labels)
             self._reader = None
 
@@ -108,12 +108,12 @@ class TableSource:
         if self._blocks is not None:
             return self._blocks[b]
         bad = BadCells()
-        block = self._build(b, bad)
+        block = self._build_block(b, bad)
         if bad.count:
             self._complain()
         return block
 
-    def _build(self, b: int, bad: BadCells) -> Block:
+    def _build_block(self, b: int, bad: BadCells) -> Block:
         """Read and lay out one block."""
         low, high = int(self.starts[b]), int(self.starts[b + 1])
         assert self._reader is not None

@@ -11,18 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from .protocols import Model, Params, Rows, Sweep
+from .protocols import Accelerated, AcceleratedRows, Model, Params, Rows, Sweep
 
 
 def extrapolate(model: Model, sweep: Sweep, path: tuple[Any, Any, Any]) -> tuple[Params, Rows] | None:
     """The jump from three points of the EM path, or None if there is nothing to gain."""
+    if not isinstance(model, Accelerated):
+        return None
     vectors = [model.to_vector(point.params) for point in path]
     if vectors[0] is None or vectors[1] is None or vectors[2] is None:
         return None
     step, change = _differences(vectors[0], vectors[1], vectors[2])
     square_step, square_change = float(step @ step), float(change @ change)
-    if model.has_rows:
-        (row_step, row_change), _ = sweep.zip_rows(_RowLengths(model), *[point.rows for point in path])
+    moving = model if model.has_row_state and isinstance(model, AcceleratedRows) else None
+    if moving is not None:
+        (row_step, row_change), _ = sweep.zip_rows(_RowLengths(moving), *[point.rows for point in path])
         square_step, square_change = square_step + row_step, square_change + row_change
     if not square_change > 0:
         return None
@@ -33,8 +36,8 @@ def extrapolate(model: Model, sweep: Sweep, path: tuple[Any, Any, Any]) -> tuple
     if not np.isfinite(jumped).all():
         return None
     rows = path[2].rows
-    if model.has_rows:
-        _, rows = sweep.zip_rows(_RowJump(model, length), *[point.rows for point in path])
+    if moving is not None:
+        _, rows = sweep.zip_rows(_RowJump(moving, length), *[point.rows for point in path])
     return model.from_vector(jumped, path[2].params), rows
 
 
@@ -47,7 +50,7 @@ def _differences(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
 class _RowLengths:
     """Squared lengths of a block's row moves."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: AcceleratedRows) -> None:
         self.model = model
 
     def __call__(self, *states: Any) -> tuple[tuple[float, float], None]:
@@ -58,7 +61,7 @@ class _RowLengths:
 class _RowJump:
     """The jump of a block's row state."""
 
-    def __init__(self, model: Model, length: float) -> None:
+    def __init__(self, model: AcceleratedRows, length: float) -> None:
         self.model, self.length = model, length
 
     def __call__(self, *states: Any) -> tuple[None, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..errors import MonotonicityError, ObjectiveFellWarning
 from .accelerate import extrapolate
-from .protocols import Again, Model, Params, Rows, Sweep
+from .protocols import ExtraPass, HasStopMeasure, Model, Params, ProposesSteps, ReseedsEmpty, Rows, StagedModel, Sweep
 
 # A fall beyond rounding; the sums of a pass carry about this relative error.
 ROUNDING = 1e-9
@@ -47,7 +47,7 @@ class EMOptions:
     tol: float = 1e-7
     scale: float = 1.0
     accelerate: bool = True
-    max_rescues: int = 10
+    max_reseeds: int = 10
     strict: bool = False
 
 
@@ -67,7 +67,7 @@ class State(NamedTuple):
     objective: float = -np.inf  # there
     fallback: Point | None = None  # set while ``point`` is a trial
     trail: tuple[Point, ...] = ()  # accepted points since the last jump, for the next one
-    n_rescues: int = 0
+    n_reseeds: int = 0
     n_rejected: int = 0
     stage: int = 0  # how many stages are over
     quiet: int = 0  # small gains in a row
@@ -90,11 +90,11 @@ class Step(NamedTuple):
 def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator[Step]:
     """Yield steps until the objective settles or ``max_iter`` passes are done."""
     for _ in range(state.stage):
+        assert isinstance(model, StagedModel)
         model = model.next_stage()
     while state.iteration < options.max_iter:
         step = _pass(model, sweep, state, options)
-        over = step.settled or (model.passes is not None and step.state.passes >= model.passes)
-        if over and not model.is_last(step.point.params):
+        if isinstance(model, StagedModel) and _stage_is_over(model, step):
             model = model.next_stage()
             step = _begin_stage(model, sweep, step)
         step = step._replace(state=step.state._replace(complete=step.last))
@@ -104,11 +104,17 @@ def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator
         state = step.state
 
 
-def _begin_stage(model: Model, sweep: Sweep, step: Step) -> Step:
+def _stage_is_over(model: StagedModel, step: Step) -> bool:
+    """Whether a stage that is not the last has settled or done its passes."""
+    over = step.settled or (model.passes is not None and step.state.passes >= model.passes)
+    return over and not model.is_last_stage(step.point.params)
+
+
+def _begin_stage(model: StagedModel, sweep: Sweep, step: Step) -> Step:
     """Go on from the end of a stage with the model of the next: values of the two are not to be compared."""
     state = step.state
     state = state._replace(
-        point=model.enter(state.fallback or state.point, sweep),
+        point=model.begin_stage(state.fallback or state.point, sweep),
         objective=-np.inf,
         fallback=None,
         trail=(),
@@ -122,13 +128,13 @@ def _begin_stage(model: Model, sweep: Sweep, step: Step) -> Step:
 def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
     """One pass: evaluate the point, judge it, and find the next."""
     point = state.point
-    ready = model.ready(point.params)
-    stats, rows = sweep.map(model.e_step, point.rows, ready, keep_rows=model.has_rows)
-    stats = model.gather(ready, stats)
-    objective = float(model.objective(ready, stats))
+    precomputed = model.precompute(point.params)
+    stats, rows = sweep.map(model.e_step, point.rows, precomputed, keep_rows=model.has_row_state)
+    stats = model.finalize_stats(precomputed, stats)
+    objective = float(model.objective(precomputed, stats))
     gain = objective - state.objective
     iteration = state.iteration + 1
-    last = model.is_last(point.params)
+    last = not isinstance(model, StagedModel) or model.is_last_stage(point.params)
 
     # 1. A trial that did not pay is dropped for the EM update that it was to replace.
     if state.fallback is not None and not gain >= 0:
@@ -144,10 +150,10 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
     _watch(model, state, objective, options)
 
     # 2. The plain EM update.
-    again = _again(sweep, rows)
-    updated = Point(model.m_step(point.params, stats, again), rows)
+    extra_pass = _extra_pass_over(sweep, rows)
+    updated = Point(model.m_step(point.params, stats, extra_pass), rows)
     plain = state.fallback is None
-    measure = model.stop(point.params, updated.params)
+    measure = model.stop_measure(point.params, updated.params) if isinstance(model, HasStopMeasure) else None
     enough = options.tol * options.scale
     small = (plain or model.patience > 1) and (0.0 if model.monotone else -enough) <= gain <= enough
     quiet = state.quiet + 1 if small else 0
@@ -166,21 +172,23 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
 
     # 3. Bold moves, to be judged by the next pass.
     if not settled:
-        after = _bold(model, sweep, after, stats, again, options)
+        after = _bold(model, sweep, after, stats, extra_pass, options)
     return Step("em" if plain else "jump", point, objective, gain, settled, after, last)
 
 
-def _bold(model: Model, sweep: Sweep, after: State, stats: Any, again: Again, options: EMOptions) -> State:
+def _bold(model: Model, sweep: Sweep, after: State, stats: Any, extra_pass: ExtraPass, options: EMOptions) -> State:
     """Replace the next point by a trial if there is one worth trying."""
     updated = after.point
-    if after.n_rescues < options.max_rescues:
-        rescued = model.rescue(updated.params, stats, again)
-        if rescued is not None:
-            trial = Point(rescued, updated.rows)
-            return after._replace(point=trial, fallback=updated, trail=(), n_rescues=after.n_rescues + 1)
+    if after.n_reseeds < options.max_reseeds and isinstance(model, ReseedsEmpty):
+        reseeded = model.reseed_empty(updated.params, stats, extra_pass)
+        if reseeded is not None:
+            trial = Point(reseeded, updated.rows)
+            return after._replace(point=trial, fallback=updated, trail=(), n_reseeds=after.n_reseeds + 1)
     if not options.accelerate:
         return after._replace(trail=())
-    proposed = model.propose(after.accepted.params, updated.params) if after.accepted is not None else None
+    proposed = None
+    if after.accepted is not None and isinstance(model, ProposesSteps):
+        proposed = model.propose(after.accepted.params, updated.params)
     if proposed is not None:
         return after._replace(point=Point(proposed, updated.rows), fallback=updated, trail=())
     if len(after.trail) < 2:
@@ -191,13 +199,13 @@ def _bold(model: Model, sweep: Sweep, after: State, stats: Any, again: Again, op
     return after._replace(point=Point(*jump), fallback=updated, trail=())
 
 
-def _again(sweep: Sweep, rows: Rows) -> Again:
+def _extra_pass_over(sweep: Sweep, rows: Rows) -> ExtraPass:
     """Extra passes over the table at the same row state."""
 
-    def again(fn: Any, *args: Any) -> Any:
+    def extra_pass(fn: Any, *args: Any) -> Any:
         return sweep.map(_StatsOnly(fn), rows, *args, keep_rows=False)[0]
 
-    return again
+    return extra_pass
 
 
 class _StatsOnly:

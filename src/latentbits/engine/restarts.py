@@ -14,7 +14,7 @@ from ..errors import FileError, FitError
 from .checkpoint import read_sealed, write_sealed
 from .em import EMOptions, Point, State, em
 from .events import Begin, End, Listener, Progress
-from .protocols import Model, Sweep
+from .protocols import Model, SummarisesRestarts, Sweep
 from .stats import flatten, shape_of, unflatten
 
 # Two starts that end closer than this (relative) are said to have found the same value.
@@ -42,7 +42,7 @@ class Result:
     best: Restart
     restarts: list[Restart]
     stopped: bool  # a listener asked to stop
-    kept: list[Any]  # what the model keeps of every start, None where nothing
+    summaries: list[Any]  # what the model keeps of every start, None where nothing
 
     @property
     def n_reached(self) -> int:
@@ -90,7 +90,7 @@ class _Run(NamedTuple):
     history: list[float]
     ended: list[Restart]
     best: Point | None
-    kept: list[Any]
+    summaries: list[Any]
 
 
 def fit_restarts(
@@ -126,7 +126,7 @@ def fit_restarts(
         listener.end(End(best.n_iter if best else 0, best.objective if best else np.nan))
     if best is None or run.best is None:
         raise FitError(f"none of the {n_init} starts could be completed; the first failed with: {run.ended[0].error}")
-    return Result(run.best, best, run.ended, stopped, run.kept)
+    return Result(run.best, best, run.ended, stopped, run.summaries)
 
 
 def _best(ended: list[Restart]) -> Restart | None:
@@ -187,8 +187,10 @@ def _one_start(
     better = not error and (previous is None or _merit(ended) > _merit(previous))
     best = state.accepted if better and state is not None else run.best
     whole = None if error or state is None else state.accepted
-    kept = None if whole is None else model.kept(whole.params)
-    return _Run(run.number + 1, None, [], [*run.ended, ended], best, [*run.kept, kept]), stopped
+    summary = None
+    if whole is not None and isinstance(model, SummarisesRestarts):
+        summary = model.restart_summary(whole.params)
+    return _Run(run.number + 1, None, [], [*run.ended, ended], best, [*run.summaries, summary]), stopped
 
 
 def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
@@ -204,9 +206,9 @@ def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
         points["fallback"] = state.fallback and _plain(state.fallback, sweep)
         for i, point in enumerate(state.trail):
             points[f"trail{i}"] = _plain(point, sweep)
-        counts = [state.n_rescues, state.n_rejected, state.stage, state.quiet, state.passes, state.complete]
+        counts = [state.n_reseeds, state.n_rejected, state.stage, state.quiet, state.passes, state.complete]
         scalars = [state.iteration, state.objective, *counts]
-    arrays: dict[str, Any] = {f"kept{i}": value for i, value in enumerate(run.kept) if value is not None}
+    arrays: dict[str, Any] = {f"summary{i}": value for i, value in enumerate(run.summaries) if value is not None}
     for name, value in points.items():
         arrays.update(flatten(value, name))
     header = {
@@ -256,5 +258,5 @@ def _read(bookmark: Bookmark, params_type: Any, sweep: Sweep) -> _Run:
         trail = tuple(p for i in range(2) if (p := point(f"trail{i}")) is not None)
         state = State(current, iteration, point("accepted"), objective, point("fallback"), trail, *counts)
     ended = [Restart(*restart) for restart in header["ended"]]
-    kept = [arrays.get(f"kept{i}") for i in range(len(ended))]
-    return _Run(header["number"], state, header["history"], ended, point("best"), kept)
+    summaries = [arrays.get(f"summary{i}") for i in range(len(ended))]
+    return _Run(header["number"], state, header["history"], ended, point("best"), summaries)

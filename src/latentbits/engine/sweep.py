@@ -84,23 +84,20 @@ class LocalSweep:
         total, new_rows = self._halves(lambda b: fn(self.source.block(b), rows[b], *args))
         return total, new_rows if keep_rows else rows
 
-    def fold(self, fn: BlockFunction, rows: Rows, carry: Any, *args: Any) -> tuple[Any, Rows]:
-        """Strictly in block order."""
-        new_rows: Rows = []
-        with one_blas_thread():
-            for b in range(self.n_blocks):
-                carry, state = fn(self.source.block(b), rows[b], carry, *args)
-                new_rows.append(state)
-        return carry, new_rows
-
     def zip_rows(self, fn: Callable[..., tuple[Any, Any]], *rows: Rows) -> tuple[Any, Rows]:
         """Row states alone."""
         return self._halves(lambda b: fn(*[r[b] for r in rows]))
 
-    def collect(self, fn: Callable[..., Any], *args: Any) -> list[Any]:
-        """``fn(block, *args)`` of every block, in order."""
+    def collect(self, fn: Callable[..., Any], *args: Any, each: Sequence[Any] | None = None) -> list[Any]:
+        """``fn(block, *args)`` of every block, in order; with ``each`` ``fn(block, each[b], *args)``, or None."""
         out: list[Any] = [None] * self.n_blocks
-        self._each(lambda b: fn(self.source.block(b), *args), out.__setitem__)
+
+        def call(b: int) -> Any:
+            if each is None:
+                return fn(self.source.block(b), *args)
+            return None if each[b] is None else fn(self.source.block(b), each[b], *args)
+
+        self._each(call, out.__setitem__)
         return out
 
     def fetch_rows(self, rows: Rows) -> Rows:

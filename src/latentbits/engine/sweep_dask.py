@@ -8,8 +8,11 @@ which bounds what a loss can cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from .protocols import BlockFunction, Rows
 from .stats import add
@@ -30,10 +33,32 @@ def active_client() -> Any:
         return None
 
 
+def aligned(value: Any) -> Any:
+    """A value with its arrays at whole addresses, as they are in process.
+
+    Arrays arrive over the network wherever their bytes begin; NumPy sums those in another order, in the last bit.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if isinstance(value, tuple):
+        parts = [aligned(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):  # a block
+        arrays = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        moved = {name: aligned(a) for name, a in arrays.items() if isinstance(a, np.ndarray) and not a.flags.aligned}
+        return dataclasses.replace(value, **moved) if moved else value
+    return [aligned(part) for part in value] if isinstance(value, list) else value
+
+
 def _call(fn: Callable[..., Any], *args: Any) -> Any:
     """Run a block function on a worker."""
     with one_blas_thread():
-        return fn(*args)
+        return fn(*[aligned(arg) for arg in args])
+
+
+def _add(a: Any, b: Any) -> Any:
+    """Sum of two statistics on a worker."""
+    return add(aligned(a), aligned(b))
 
 
 def _first(fn: Callable[..., Any], *args: Any) -> Any:
@@ -66,9 +91,9 @@ class DaskSweep:
     def _sum(self, parts: list[Any]) -> Any:
         """Sum of futures by the tree of :class:`~latentbits.engine.stats.TreeSum`."""
         while len(parts) > 1:
-            paired = [self._submit(add, a, b) for a, b in zip(parts[::2], parts[1::2])]
+            paired = [self._submit(_add, a, b) for a, b in zip(parts[::2], parts[1::2])]
             parts = paired + parts[len(parts) - len(parts) % 2 :]
-        return parts[0].result()
+        return aligned(parts[0].result())
 
     def _placed(self, args: tuple[Any, ...]) -> list[Any]:
         """Arguments as futures, sent once for all blocks."""
@@ -90,33 +115,27 @@ class DaskSweep:
         results = [self._submit(run, shared[0], block, state, *shared[1:]) for block, state in zip(self.blocks, rows)]
         return self._halves(results) if keep_rows else (self._sum(results), rows)
 
-    def fold(self, fn: BlockFunction, rows: Rows, carry: Any, *args: Any) -> tuple[Any, Rows]:
-        """Strictly in block order; the carry travels from worker to worker."""
-        shared = self._placed((fn, *args))
-        carry_future = self._submit(_same, carry)
-        new_rows: Rows = []
-        for block, state in zip(self.blocks, rows):
-            pair = self._submit(_call, shared[0], block, state, carry_future, *shared[1:])
-            carry_future = self._submit(_item, pair, 0)
-            new_rows.append(self._submit(_item, pair, 1))
-        return carry_future.result(), new_rows
-
     def zip_rows(self, fn: Callable[..., tuple[Any, Any]], *rows: Rows) -> tuple[Any, Rows]:
         """Row states alone."""
         placed = self._submit(_same, fn)
         pairs = [self._submit(_call, placed, *[r[b] for r in rows]) for b in range(self.n_blocks)]
         return self._halves(pairs)
 
-    def collect(self, fn: Callable[..., Any], *args: Any) -> list[Any]:
-        """``fn(block, *args)`` of every block, in order."""
+    def collect(self, fn: Callable[..., Any], *args: Any, each: Sequence[Any] | None = None) -> list[Any]:
+        """``fn(block, *args)`` of every block, in order; with ``each`` ``fn(block, each[b], *args)``, or None."""
         shared = self._placed((fn, *args))
-        futures = [self._submit(_call, shared[0], block, *shared[1:]) for block in self.blocks]
-        out: list[Any] = self.client.gather(futures)
-        return out
+        futures: dict[int, Any] = {}
+        for b, block in enumerate(self.blocks):
+            if each is None:
+                futures[b] = self._submit(_call, shared[0], block, *shared[1:])
+            elif each[b] is not None:
+                futures[b] = self._submit(_call, shared[0], block, self._submit(_same, each[b]), *shared[1:])
+        found = dict(zip(futures, aligned(self.client.gather(list(futures.values())))))
+        return [found.get(b) for b in range(self.n_blocks)]
 
     def fetch_rows(self, rows: Rows) -> Rows:
         """Row states as plain values in this process."""
-        out: Rows = self.client.gather(rows)
+        out: Rows = aligned(self.client.gather(rows))
         return out
 
     def place_rows(self, rows: Rows) -> Rows:

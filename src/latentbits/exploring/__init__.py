@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .describe import Facts, facts_of
+from .facts import Facts, facts_of
 from .job import Exploration, explore
 
 __all__ = ["Exploration", "Facts", "explore", "facts_of"]

@@ -8,90 +8,35 @@ import shutil
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .. import __version__, persist
-from ..comparison import Comparison, Contestant, compare
-from ..comparison.contestants import contestants, size_text
-from ..comparison.store import digest_of_table
 from ..data.holdout import RowsSource
 from ..data.source import Source, open_source
 from ..engine.checkpoint import write_atomically
 from ..errors import InputError, LatentBitsError, LatentBitsWarning, TableWarning
+from ..evaluation import Candidate, Comparison, compare
+from ..evaluation.candidates import candidate_of, candidates_for, size_text
+from ..evaluation.part_store import digest_of_table
+from ..families import BY_NAME, family_of
 from ..report import page_of
-from ..report.content import content_of
-from ..report.reading import (
+from .analysis import (
     MAP_ROWS,
-    Reading,
+    FittedFamily,
     filled_blanks,
     residual_pairs,
     some_rows,
     worth_a_look,
 )
-from .describe import Facts, facts_of
+from .exploration import OUTPUTS, TABLES, Exploration, Rows
+from .facts import Facts, facts_of
+from .files import write_all
+from .page_content import content_of
 from .settings import read_settings, to_toml, versions
 
 PARTS = ".parts"
-TABLES = ("csv", "parquet")
-OUTPUTS = (
-    *("report.html", "summary.md", "model.latentbits", "several.latentbits", "run.toml"),
-    *(
-        f"{name}.{kind}"
-        for name in ("comparison", "components", "rows", "cells", "blanks", "filled")
-        for kind in TABLES
-    ),
-)
-
-
-@dataclass(frozen=True)
-class Exploration:
-    """What an exploration found.
-
-    Attributes
-    ----------
-    folder : Path
-        Where everything was written.
-    facts : Facts
-        What the table looks like.
-    comparison : Comparison
-        Which families predict hidden cells, and how well.
-    winner : Reading
-        The best family, or the easiest to read within one standard error of it, fitted to the whole table;
-        ``winner.model`` is the estimator.
-    several : Reading or None
-        The best family with several causes per row, where that is not the winner.
-    map : estimator or None
-        A map of the rows.
-    """
-
-    folder: Path
-    name: str
-    facts: Facts
-    comparison: Any  # a Comparison; None in reports on a model
-    winner: Reading
-    several: Reading | None
-    map: Any
-    source: Source
-    ids: list[str] | None
-    labels: dict[str, list[str]]
-    look: list[dict[str, Any]]
-    blanks: dict[str, Any]
-    pairs: list[dict[str, Any]]
-    notes: list[str]
-    settings: dict[str, dict[str, Any]]
-    tables: str = "csv"
-    seconds: dict[str, float] = field(default_factory=dict)
-    id_name: str = "row"
-
-    @property
-    def report(self) -> Path:
-        """The report."""
-        return self.folder / "report.html"
-
-    def __repr__(self) -> str:
-        return f"{self.comparison.verdict}\nreport: {self.report}"
 
 
 def explore(
@@ -165,7 +110,7 @@ def explore(
         "explore": {
             "name": name or folder.name,
             "seed": int(random_state),
-            "models": models if isinstance(models, str) else [one.name for one in contestants(models)[2:]],
+            "models": models if isinstance(models, str) else [one.name for one in candidates_for(models)[2:]],
             "sizes": _sizes(n_components),
             "folds": folds,
             "budget": budget,
@@ -173,23 +118,21 @@ def explore(
         },
         "versions": versions(),
     }
-    if any(one.structure == "other" for one in contestants(models, n_components)):
+    if any(one.structure == "other" for one in candidates_for(models, n_components)):
         raise InputError("explore: only families of this package can be explored with; compare takes others, too.")
     _check_folder(folder, resume, (about or {}).get("path"))
     write_atomically(folder / "run.toml", to_toml(settings).encode())
+    id_name = "row" if ids is None else str(getattr(X, "id_name", "id")) if type(X).__name__ == "Table" else "id"
     job = _Job(
-        folder,
-        name or folder.name,
-        source,
-        ids,
-        labels,
-        int(random_state),
-        n_jobs,
-        tables,
-        settings,
-        progress or _silent,
+        folder=folder,
+        name=name or folder.name,
+        rows=Rows(source, ids, id_name, labels),
+        seed=int(random_state),
+        n_jobs=n_jobs,
+        tables=tables,
+        settings=settings,
+        tell=progress or _silent,
         binarize=binarize,
-        id_name="row" if ids is None else str(getattr(X, "id_name", "id")) if type(X).__name__ == "Table" else "id",
     )
     return job.run(models, {"folds": folds, "budget": budget, "n_components": n_components})
 
@@ -254,69 +197,71 @@ def _is_ours(settings: Path) -> bool:
     return True
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Job:
     """An exploration in progress."""
 
     folder: Path
     name: str
-    source: Source
-    ids: list[str] | None
-    labels: dict[str, list[str]]
+    rows: Rows
     seed: int
     n_jobs: int | None
     tables: str
     settings: dict[str, dict[str, Any]]
     tell: Callable[[float, float, str], None]
+    binarize: float | None = None
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
-    binarize: float | None = None
-    id_name: str = "row"
+
+    @property
+    def source(self) -> Source:
+        """The table."""
+        return self.rows.source
 
     def run(self, models: Any, options: dict[str, Any]) -> Exploration:
         """All steps."""
         facts = self.timed("describe", lambda: facts_of(self.source))
-        twice = 0 if self.ids is None else len(self.ids) - len(set(self.ids))
+        twice = 0 if self.rows.ids is None else len(self.rows.ids) - len(set(self.rows.ids))
         if twice:
             self.notes.append(f"{twice:,} rows have an id that another row has, too.")
         found = self.timed("compare", lambda: self.compared(models, options))
-        winner = self.timed("refit", lambda: self.reading(found, found.readable_, "winner"))
+        winner = self.timed("refit", lambda: self.fitted_family(found, found.chosen_, "winner"))
         several = None
-        if found.several_ is not None and found.several_ != found.readable_:
-            several = self.timed("refit several", lambda: self.reading(found, found.several_, "several"))
-        self.say(0.9, "drawing the map")
-        chart = self.timed("map", lambda: self.charted(winner))
-        self.say(0.95, "reading the model")
-        look = self.timed("cells", lambda: self.cells(winner, several))
-        blanks = filled_blanks(winner.model, self.source)
-        pairs = residual_pairs(winner.model, self.source, self.seed)
-        whole = Exploration(
-            self.folder,
-            self.name,
-            facts,
-            found,
-            winner,
-            several,
-            chart,
-            self.source,
-            self.ids,
-            self.labels,
-            look,
-            blanks,
-            pairs,
-            self.notes,
-            self.settings,
-            self.tables,
-            self.seconds,
-            self.id_name,
-        )
-        from .writing import write_all
-
+        if found.multi_cause_ is not None and found.multi_cause_ != found.chosen_:
+            several = self.timed("refit several", lambda: self.fitted_family(found, found.multi_cause_, "several"))
+        whole = self.analysed(facts, found, winner, several)
         self.say(0.98, "writing")
         write_all(whole)
         shutil.rmtree(self.folder / PARTS, ignore_errors=True)
         self.say(1.0, "done")
         return whole
+
+    def analysed(
+        self, facts: Facts, found: Comparison | None, winner: FittedFamily, several: FittedFamily | None
+    ) -> Exploration:
+        """What the fitted models say about the table."""
+        self.say(0.9, "drawing the map")
+        chart = self.timed("map", lambda: self.charted(winner))
+        self.say(0.95, "reading the model")
+        look = self.timed("cells", lambda: self.cells(winner, several))
+        return Exploration(
+            folder=self.folder,
+            name=self.name,
+            facts=facts,
+            comparison=found,
+            winner=winner,
+            several=several,
+            map=chart,
+            rows=self.rows,
+            memberships=winner.memberships(self.source),
+            look=look,
+            blanks=filled_blanks(winner.model, self.source),
+            pairs=residual_pairs(winner.model, self.source, self.seed),
+            notes=self.notes,
+            settings=self.settings,
+            tables=self.tables,
+            seconds=self.seconds,
+        )
 
     def timed(self, what: str, step: Callable[[], Any]) -> Any:
         """A step, with its time."""
@@ -341,13 +286,13 @@ class _Job:
             **options,
         )
 
-    def reading(self, found: Comparison, name: str, role: str) -> Reading:
+    def fitted_family(self, found: Comparison, name: str, role: str) -> FittedFamily:
         """A family fitted to the whole table, with the size that the comparison chose."""
-        one, size = found.contestant(name), found.row(name)["size"]
+        one, size = found.candidate(name), found.row(name)["size"]
         self.say(0.75 if role == "winner" else 0.83, f"{one.title} {size_text(size)}: fitting to the whole table")
-        return Reading(one, self.fitted(one, size, role), size)
+        return FittedFamily(one, self.fitted(one, size, role), size)
 
-    def fitted(self, one: Contestant, size: Any, role: str) -> Any:
+    def fitted(self, one: Candidate, size: Any, role: str) -> Any:
         """The fitted model, from an interrupted run if it was finished there."""
         asked = f"{__version__} {digest_of_table(self.source)} {one.name} {size} {dict(one.full)} {self.seed}"
         key = hashlib.sha256(asked.encode()).hexdigest()[:12]
@@ -373,11 +318,11 @@ class _Job:
         # What is told of a model is what its file tells, whether the run was interrupted or not.
         return persist.load(kept)
 
-    def charted(self, winner: Reading) -> Any:
+    def charted(self, winner: FittedFamily) -> Any:
         """A map of the rows: the winner's own if it is one."""
         if winner.is_map:
             return winner.model
-        one = replace(contestants(["gtm"])[-1], sizes=((12, 12),))
+        one = candidate_of(BY_NAME["gtm"])
         rows = some_rows(self.source, MAP_ROWS, self.seed)
         part = RowsSource(self.source, rows)
         model = one.estimator((12, 12), one.full, self.seed, self.n_jobs)
@@ -389,7 +334,7 @@ class _Job:
             self.notes.append(f"No map could be drawn: {error}")
             return None
 
-    def cells(self, winner: Reading, several: Reading | None) -> list[dict[str, Any]]:
+    def cells(self, winner: FittedFamily, several: FittedFamily | None) -> list[dict[str, Any]]:
         """Cells worth a look, by the winner; losses also by the model with several causes, if it has the notion."""
         look = worth_a_look(winner, self.source, self.seed)
         if several is not None and "phantom" in getattr(several.model, "kinds_", ()):
@@ -420,32 +365,22 @@ def report_on(
     -------
     str
     """
-    if not getattr(model, "fills", False):
+    if not hasattr(model, "explain"):
         raise InputError(f"{type(model).__name__} does not explain cells; reports are for families of bits.")
     source = open_source(X, owner="report", binarize=getattr(model, "binarize", None))
     ids, labels = _beside(X, None, None, source.shape[0])
-    known = {type(one.make(one.sizes[0])): one for one in contestants() if not one.is_baseline}
-    one = known[type(model)]
+    one = candidate_of(family_of(type(model)))
     shape = getattr(model, "latent_shape", None)
     size = shape if shape is not None else getattr(model, "n_components", None)
-    reading = Reading(one, model, size)
     settings = {"table": dict(about or {}), "explore": {"name": name, "seed": random_state}, "versions": versions()}
-    job = _Job(Path(), name, source, ids, labels, random_state, None, "csv", settings, _silent)
-    found = Exploration(
-        Path(),
-        name,
-        facts_of(source),
-        None,
-        reading,
-        None,
-        job.charted(reading),
-        source,
-        ids,
-        labels,
-        worth_a_look(reading, source, random_state),
-        filled_blanks(model, source),
-        residual_pairs(model, source, random_state),
-        job.notes,
-        settings,
+    job = _Job(
+        folder=Path(),
+        name=name,
+        rows=Rows(source, ids, labels=labels),
+        seed=random_state,
+        n_jobs=None,
+        tables="csv",
+        settings=settings,
+        tell=_silent,
     )
-    return page_of(content_of(found))
+    return page_of(content_of(job.analysed(facts_of(source), None, FittedFamily(one, model, size), None)))

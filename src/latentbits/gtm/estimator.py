@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..base import LatentBitsEstimator, Memberships
+from ..base import LatentBitsEstimator, MembershipsMixin, records
+from ..base.options import Check, Flag, Number, OneOf, Positive, Whole, WordOr, is_whole
 from ..data.block import Block, Float
 from ..data.summary import Totals
-from ..engine.classes import ClassStats, Ready
-from ..engine.online import Online
+from ..engine.stepwise_em import StreamState
 from ..errors import ImproperPriorWarning, InputError, TableWarning
+from ..maths.latent_class import ClassPrecomputed, ClassStats
 from .grid import Shape, suggested_shape
+from .interpret import MapReading
 from .m_steps import HESSIAN_BYTES, M_STEPS
 from .model import GtmModel, GtmParams
 from .projection import refined
-from .reading import MapReading
 from .starts import axes_of, pca_start, random_start, rank_start, uniform_prior
 
 MOST_NODES = 100_000
@@ -26,7 +27,7 @@ MOST_NODES = 100_000
 NEWTON_UP_TO = 100
 
 
-class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[override]
+class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ignore[override]
     """Binary generative topographic mapping: a smooth map on which similar rows lie near each other.
 
     Every row sits at one node of a regular grid in one, two or three dimensions; neighbouring nodes have similar cell
@@ -113,8 +114,24 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
 
     _automatic_shape: Shape = (1,)
     _keeps_shape = False
-    record_types: ClassVar = {kind.__name__: kind for kind in (GtmModel, GtmParams, ClassStats, Online, Totals)}
+    record_types: ClassVar[dict[str, Any]] = records(GtmModel, GtmParams, ClassStats, StreamState, Totals)
     work = 4
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "basis": OneOf(("rbf", "identity")),
+        "basis_width": Positive(),
+        "linear": Flag(),
+        "prior": OneOf(("learned", "uniform")),
+        "prior_concentration": Number(1.0),
+        "weight_prior": OneOf(("auto", "ridge", "beta", "girolami")),
+        "ridge": Number(0.0),
+        "ridge_bias": Number(0.0),
+        "smoothing": Positive(),
+        "skew": Positive(),
+        "weight_limit": Positive(),
+        "m_step": OneOf(("auto", *M_STEPS)),
+        "n_inner": Whole(1, others=("auto",)),
+        "init": WordOr(("pca", "pca-rank", "random"), "an array of weights"),
+    }
 
     def __init__(
         self,
@@ -194,29 +211,12 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
         """Whether the size of the map is told by the table."""
         return isinstance(self.latent_shape, str) and self.latent_shape == "auto"
 
-    def _check_options(self) -> None:
-        self._check_shapes()
-        super()._check_options()
-        self._positive("basis_width")
-        self._flag("linear")
-        self._one_of("prior", ("learned", "uniform"))
-        self._number("prior_concentration", 1.0)
-        for name in ("ridge", "ridge_bias"):
-            self._number(name, 0.0)
-        for name in ("smoothing", "skew", "weight_limit"):
-            self._positive(name)
-        if self.n_inner != "auto":
-            self._whole("n_inner", 1)
-        if isinstance(self.init, str) and self.init not in ("pca", "pca-rank", "random"):
-            raise InputError(
-                f"{self._name}: init must be 'pca', 'pca-rank', 'random' or an array of weights; got {self.init!r}."
-            )
-        self._check_priors()
-
-    def _check_priors(self) -> None:
-        """Refuse priors and steps that do not go together."""
-        self._one_of("weight_prior", ("auto", "ridge", "beta", "girolami"))
-        self._one_of("m_step", ("auto", *M_STEPS))
+    def _check_together(self) -> None:
+        if not self._is_automatic:
+            shape = self._shape("latent_shape")
+            if np.prod(shape, dtype=float) > MOST_NODES:
+                raise InputError(f"{self._name}: latent_shape {shape} has more than {MOST_NODES:,} nodes.")
+            self._basis_shape(shape)
         if self.basis == "identity" and self.weight_prior not in ("auto", "beta"):
             raise InputError(
                 f"{self._name}: basis='identity' has the Beta prior only; got weight_prior={self.weight_prior!r}. Use 'auto'."
@@ -227,24 +227,15 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
                 f"{self.m_step!r}."
             )
 
-    def _check_shapes(self) -> None:
-        """Refuse maps that cannot be."""
-        self._one_of("basis", ("rbf", "identity"))
-        if not self._is_automatic:
-            shape = self._shape("latent_shape")
-            if np.prod(shape, dtype=float) > MOST_NODES:
-                raise InputError(f"{self._name}: latent_shape {shape} has more than {MOST_NODES:,} nodes.")
-            self._basis_shape(shape)
-
     def _shape(self, name: str) -> Shape:
         """An option that is a shape, as a tuple of one to three numbers."""
         value = getattr(self, name)
-        sides = [value] if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else value
+        sides = [value] if is_whole(value) else value
         try:
             shape = tuple(sides)
         except TypeError:
             shape = ()
-        good = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in shape)
+        good = all(is_whole(n) and n >= 1 for n in shape)
         if not good or not 1 <= len(shape) <= 3:
             raise InputError(
                 f"{self._name}: {name} must be a whole number, up to three of them in a tuple, or 'auto'; got {value!r:.60}."
@@ -305,17 +296,16 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
         self._check_extent(sums)
         super()._begin_stream(sweep, sums)
 
-    def _go_on_streaming(self, sums: Totals) -> None:
+    def _continue_stream(self, sums: Totals) -> None:
         self._keeps_shape = True
         try:
-            super()._go_on_streaming(sums)
+            super()._continue_stream(sums)
         finally:
             self._keeps_shape = False
 
-    @property
-    def streams(self) -> bool:  # type: ignore[override]
+    def _has(self, method: str) -> bool:
         """The paper's prior must be stopped, which a stream cannot be."""
-        return bool(self.weight_prior != "girolami")
+        return super()._has(method) and not (method == "partial_fit" and self.weight_prior == "girolami")
 
     def _map_shape(self, sums: Totals) -> Shape:
         """Nodes per axis for this table; a fit that goes on keeps its map."""
@@ -325,7 +315,7 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
             return tuple(self._model.latent_shape)
         return suggested_shape(max(1, round(sums.weight)))
 
-    def _build(self, sums: Totals) -> GtmModel:
+    def _build_model(self, sums: Totals) -> GtmModel:
         shape = self._automatic_shape = self._map_shape(sums)
         basis_shape = self._basis_shape(shape)
         automatic = "beta" if self.basis == "identity" else "ridge"
@@ -359,7 +349,7 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
     def _n_starts(self) -> int:
         return int(self.n_init) if isinstance(self.init, str) and self.init == "random" else 1
 
-    def _start(self, model: GtmModel, sweep: Any, seed: int, restart: int) -> GtmParams:
+    def _init_params(self, model: GtmModel, sweep: Any, seed: int, restart: int) -> GtmParams:
         if bool(self.warm_start) and getattr(self, "_params", None) is not None:
             return self._params  # the fit goes on from there
         if model.weight_prior == "girolami":
@@ -383,7 +373,7 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
             return random_start(model, seed, restart)
         return pca_start(model, axes) if self.init == "pca" else rank_start(model, sweep, axes)
 
-    def _going_on(self, model: GtmModel, fresh: GtmParams) -> GtmParams:
+    def _warm_start_params(self, model: GtmModel, fresh: GtmParams) -> GtmParams:
         wanted, held = model.features.shape[1], self._params.weights.shape[1]
         if held != wanted:
             raise InputError(
@@ -406,7 +396,7 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
             )
         return np.ascontiguousarray(weights.T)
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         model, params = self._model, self._params
         self.latent_shape_ = tuple(int(n) for n in model.latent_shape)
         self.latent_points_ = model.points
@@ -415,8 +405,8 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
         self.basis_weights_ = params.weights.T
         self.prior_ = self.weights_ = params.prior
         self.log_likelihood_, self.gradient_norm_ = float(params.log_likelihood), float(params.gradient)
-        ready = model.ready(params)
-        self.logits_, self.components_ = ready.slope.T, ready.probs
+        precomputed = model.precompute(params)
+        self.logits_, self.components_ = precomputed.slope.T, precomputed.probs
 
     @property
     def _n_features_out(self) -> int:
@@ -445,13 +435,13 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
         (n_rows, n_dimensions) array
             Coordinates in [-1, 1].
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         if kind not in ("mean", "mode", "refined"):
             raise InputError(f"{self._name}: kind must be 'mean', 'mode' or 'refined'; got {kind!r}.")
         if kind == "refined":
             self._needs_smooth("kind='refined'")
-            return self._per_row(X, _Refined(self._model))
-        return self._per_row(X, self._model.represent if kind == "mean" else self._model.modes)
+            return self._ask(X).by_rows(_Refined(self._model))
+        return self._ask(X).by_rows(self._model.represent if kind == "mean" else self._model.modes)
 
     def summary(self) -> str:
         """A few lines on the fit: map, value, starts, convergence, and how much of the map is used.
@@ -460,7 +450,7 @@ class BinaryGTM(MapReading, Memberships, LatentBitsEstimator):  # type: ignore[o
         -------
         str
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         used = float(np.exp(-(self.prior_ * np.log(self.prior_)).sum()))
         lines = super().summary().split("\n")
         sides = " × ".join(map(str, self.latent_shape_))
@@ -481,5 +471,5 @@ class _Refined:
     def __init__(self, model: GtmModel) -> None:
         self.model = model
 
-    def __call__(self, block: Block, ready: Ready) -> Float:
-        return refined(self.model, block, ready)
+    def __call__(self, block: Block, precomputed: ClassPrecomputed) -> Float:
+        return refined(self.model, block, precomputed)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import config, njit
 
-from ..engine.kernels import cholesky_solve, exp_shares
+from ..maths.kernels import cholesky_solve, exp_shares
 
 config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 

@@ -28,9 +28,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..data.block import Block, Float
-from ..engine.classes import ClassModel, ClassStats, Ready, draw_classes, floored_weights, made_ready
-from ..engine.protocols import Again
+from ..engine.protocols import ExtraPass
 from ..engine.sweep import one_blas_thread
+from ..maths.latent_class import (
+    ClassModel,
+    ClassPrecomputed,
+    ClassStats,
+    class_precomputed,
+    draw_classes,
+    floored_weights,
+)
 from .grid import Basis, Shape, grid_points
 from .m_steps import INNER_STEPS, M_STEPS, Problem
 
@@ -122,22 +129,22 @@ class GtmModel(ClassModel):
         with one_blas_thread():
             return weights @ self.features.T
 
-    def ready(self, params: GtmParams) -> Ready:
+    def precompute(self, params: GtmParams) -> ClassPrecomputed:
         """Logarithms, once per pass."""
         odds = self.odds(params.weights)
         chances, log_off = logistic(odds)
-        return made_ready(np.log(params.prior), odds, log_off, chances.T, params)
+        return class_precomputed(np.log(params.prior), odds, log_off, chances.T, params)
 
-    def log_prior(self, ready: Ready) -> float:
+    def log_prior(self, precomputed: ClassPrecomputed) -> float:
         """log p(W) + log p(π), up to a constant."""
         value = 0.0
         if self.weight_prior == "beta":
             on, off = self.pseudo_counts()
-            value += float(((on + off) @ ready.log_off).sum() + (on @ ready.slope).sum())
+            value += float(((on + off) @ precomputed.log_off).sum() + (on @ precomputed.slope).sum())
         else:
-            value += float(self.problem(None).log_prior(ready.params.weights).sum())
+            value += float(self.problem(None).log_prior(precomputed.params.weights).sum())
         if self.learned_prior and self.concentration > 1:
-            value += (self.concentration - 1) * float(ready.log_weights.sum())
+            value += (self.concentration - 1) * float(precomputed.log_weights.sum())
         return value
 
     def pseudo_counts(self) -> tuple[Float, Float]:
@@ -145,9 +152,9 @@ class GtmModel(ClassModel):
         chances = logistic(self.base)[0]
         return self.smoothing * chances, self.smoothing * (1.0 - chances)
 
-    def objective(self, ready: Ready, stats: ClassStats) -> float:
+    def objective(self, precomputed: ClassPrecomputed, stats: ClassStats) -> float:
         """Log-likelihood plus log prior."""
-        return stats.log_likelihood + self.log_prior(ready)
+        return stats.log_likelihood + self.log_prior(precomputed)
 
     def problem(self, stats: ClassStats | None) -> Problem:
         """What the M-step climbs, with the sums of a pass."""
@@ -171,7 +178,7 @@ class GtmModel(ClassModel):
             self.limit if skewed else np.inf,
         )
 
-    def m_step(self, params: GtmParams, stats: ClassStats, again: Again | None) -> GtmParams:
+    def m_step(self, params: GtmParams, stats: ClassStats, extra_pass: ExtraPass | None) -> GtmParams:
         """Better weights, and the nodes' shares of the rows."""
         prior = params.prior
         if self.learned_prior:
@@ -190,12 +197,12 @@ class GtmModel(ClassModel):
         with one_blas_thread():
             return M_STEPS[self.step](problem, weights, n_inner or self.n_inner or INNER_STEPS[self.step])
 
-    def stop(self, old: GtmParams, new: GtmParams) -> float | None:
+    def stop_measure(self, old: GtmParams, new: GtmParams) -> float | None:
         """With the paper's prior a fit is over when the likelihood falls: from there the prior only empties the map."""
         fell = self.weight_prior == "girolami" and new.log_likelihood < old.log_likelihood
         return 0.0 if fell else None
 
-    def conclude(self, point: Any, sweep: Any, complete: bool) -> tuple[GtmParams, float]:
+    def finalize(self, point: Any, sweep: Any, complete: bool) -> tuple[GtmParams, float]:
         """The likelihood and the slope of the objective where the fit ended, or just before the likelihood fell."""
         params = point.params
         stats, value = self._looked(params, sweep)
@@ -207,9 +214,9 @@ class GtmModel(ClassModel):
 
     def _looked(self, params: GtmParams, sweep: Any) -> tuple[ClassStats, float]:
         """Sums and objective at a point."""
-        ready = self.ready(params)
-        stats: ClassStats = sweep.map(self.e_step, [None] * sweep.n_blocks, ready, keep_rows=False)[0]
-        return stats, self.objective(ready, stats)
+        precomputed = self.precompute(params)
+        stats: ClassStats = sweep.map(self.e_step, [None] * sweep.n_blocks, precomputed, keep_rows=False)[0]
+        return stats, self.objective(precomputed, stats)
 
     def largest_slope(self, params: GtmParams, stats: ClassStats) -> float:
         """Largest slope of the objective by a weight, per row (Fisher's identity: that of the expected objective)."""
@@ -219,7 +226,7 @@ class GtmModel(ClassModel):
             slope = residual if self.is_identity else problem.slope(params.weights, residual)
         return float(np.abs(slope).max() / max(self.total_weight, 1e-300))
 
-    def as_stats(self, params: GtmParams) -> ClassStats:
+    def expected_stats(self, params: GtmParams) -> ClassStats:
         """The sums per unit of weight of a table that these parameters fit."""
         chances = logistic(self.odds(params.weights))[0]
         return ClassStats(params.prior, params.prior * chances, None, 0.0)
@@ -241,13 +248,13 @@ class GtmModel(ClassModel):
 
     # Answers beside those of every family with one class per row.
 
-    def represent(self, block: Block, ready: Ready) -> Float:
+    def represent(self, block: Block, precomputed: ClassPrecomputed) -> Float:
         """Posterior means on the map (n, L)."""
-        return self.memberships(block, ready) @ self.points
+        return self.memberships(block, precomputed) @ self.points
 
-    def modes(self, block: Block, ready: Ready) -> Float:
+    def modes(self, block: Block, precomputed: ClassPrecomputed) -> Float:
         """The most probable node of every row (n, L)."""
-        return self.points[self.log_joint(block, ready).argmax(axis=1)]
+        return self.points[self.log_joint(block, precomputed).argmax(axis=1)]
 
     def at_points(self, params: GtmParams, points: Float) -> Float:
         """P(cell = 1) (n, D) at any places of the map."""
@@ -260,7 +267,7 @@ class GtmModel(ClassModel):
         out: Float = (tangents * (chances * (1.0 - chances))[:, None, :]) @ tangents.transpose(0, 2, 1)
         return out
 
-    def draw(self, params: GtmParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: GtmParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) and their nodes (n,)."""
         return draw_classes(params.prior, logistic(self.odds(params.weights))[0].T, n, rng)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.block import Block, Float
-from ..engine.classes import Ready
+from ..maths.latent_class import ClassPrecomputed
 from .model import GtmModel, logistic
 
 TILE_CELLS = 1 << 20
@@ -29,11 +29,11 @@ class _Look(NamedTuple):
     metric: Float  # (n, L, L)
 
 
-def refined(model: GtmModel, block: Block, ready: Ready) -> Float:
+def refined(model: GtmModel, block: Block, precomputed: ClassPrecomputed) -> Float:
     """The best places (n, L) of the rows of a block."""
-    weights = ready.params.weights
+    weights = precomputed.params.weights
     pull = block.ones.dot(weights)  # (n, M): what the ones of a row add up to
-    places = model.modes(block, ready)
+    places = model.modes(block, precomputed)
     step = max(1, TILE_CELLS // block.n_columns)
     for low in range(0, block.n_rows, step):
         rows = np.arange(low, min(low + step, block.n_rows))

@@ -8,9 +8,9 @@ import numpy as np
 
 from ..data.block import Block, Float
 from ..data.rng import stream
-from ..engine.axes import Axes, centred_scores, principal_axes
-from ..engine.classes import ClassStats, floored_weights
-from ..engine.sample import sample_rows
+from ..maths.block_pca import PrincipalAxes, block_pca, centred_scores
+from ..maths.latent_class import ClassStats, floored_weights
+from ..maths.row_sample import sample_rows
 from .grid import spacings
 from .model import GtmModel, GtmParams
 
@@ -35,13 +35,13 @@ def random_start(model: GtmModel, seed: int, restart: int) -> GtmParams:
     return GtmParams(weights + noise, uniform_prior(model))
 
 
-def axes_of(model: GtmModel, sweep: Any) -> Axes | None:
+def axes_of(model: GtmModel, sweep: Any) -> PrincipalAxes | None:
     """Principal axes for the map; None if the rows do not vary in as many directions as the map has."""
-    axes = principal_axes(sweep, model.points.shape[1])
+    axes = block_pca(sweep, model.points.shape[1])
     return axes if (axes.deviations > 0).all() else None
 
 
-def pca_start(model: GtmModel, axes: Axes) -> GtmParams:
+def pca_start(model: GtmModel, axes: PrincipalAxes) -> GtmParams:
     """The plane of the principal axes through the linearised link, a standard deviation of rows to one of nodes."""
     spread = model.points / np.where(np.array(model.latent_shape) > 1, model.points.std(axis=0), 1.0)  # (K, L)
     chances = 1.0 / (1.0 + np.exp(-model.base))
@@ -55,7 +55,7 @@ def pca_start(model: GtmModel, axes: Axes) -> GtmParams:
     return GtmParams(weights, uniform_prior(model))
 
 
-def rank_start(model: GtmModel, sweep: Any, axes: Axes) -> GtmParams:
+def rank_start(model: GtmModel, sweep: Any, axes: PrincipalAxes) -> GtmParams:
     """Rows spread evenly over the map by their ranks along the principal axes, then one M-step."""
     rows = sample_rows(sweep, RANKED_ROWS)
     block = rows.block(len(model.base))
@@ -75,7 +75,7 @@ def rank_start(model: GtmModel, sweep: Any, axes: Axes) -> GtmParams:
 class _Spread:
     """Sums of a block whose rows belong to the nodes near their ranks."""
 
-    def __init__(self, model: GtmModel, axes: Axes, tables: list[Any]) -> None:
+    def __init__(self, model: GtmModel, axes: PrincipalAxes, tables: list[Any]) -> None:
         self.points, self.spacings = model.points, spacings(tuple(model.latent_shape))
         self.axes, self.tables = axes, tables
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base import LatentBitsEstimator, RowUnknowns
+from ..base import LatentBitsEstimator, RowStateMixin, records
+from ..base.options import Check, Number, OneOf
 from ..data.rng import stream
 from ..data.summary import Totals
-from ..engine.latent import LatentSample
 from ..errors import InputError
+from ..maths.empirical_bayes import LatentSample
 from .linear import sigmoid
 from .loadings import LoadingsTable
 from .model import LogisticModel, LogisticParams
 
 
-class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
+class LogisticPCA(LoadingsTable, RowStateMixin, LatentBitsEstimator):
     """Logistic principal component analysis: the log odds of the cells are of rank K, plus a column offset.
 
     Parameters
@@ -78,12 +80,17 @@ class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
     [0.0, 0.0, 1.0, 1.0]
     """
 
-    record_types: ClassVar = {kind.__name__: kind for kind in (LogisticModel, LogisticParams, LatentSample, Totals)}
+    record_types: ClassVar[dict[str, Any]] = records(LogisticModel, LogisticParams, LatentSample, Totals)
     score_kind = "estimate"
     work = 16
     needs_variation = True
     criterion = "cells"  # every row brings parameters of its own, for which BIC and AIC have no theory
-    streams = False
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "ridge": Number(0.0),
+        "fill_in": OneOf(("best", "posterior")),
+        "score_clip": Number(0.0, below=0.5),
+        "solver": OneOf(("lbfgs", "mm")),
+    }
 
     def __init__(
         self,
@@ -128,19 +135,11 @@ class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._number("ridge", 0.0)
-        self._one_of("fill_in", ("best", "posterior"))
-        self._number("score_clip", 0.0)
-        if self.score_clip >= 0.5:
-            raise InputError(f"{self._name}: score_clip must be below 0.5; got {self.score_clip!r}.")
+    def _check_together(self) -> None:
         if self.ridge == 0:
             raise InputError(f"{self._name}: ridge must be above 0; without it the log odds grow without bound.")
-        if self.solver not in ("lbfgs", "mm"):
-            raise InputError(f"{self._name}: solver must be 'lbfgs' or 'mm'; got {self.solver!r}.")
 
-    def _build(self, sums: Totals) -> LogisticModel:
+    def _build_model(self, sums: Totals) -> LogisticModel:
         return LogisticModel(
             n_components=int(self.n_components),
             active=(sums.ones > 0) & (sums.ones < sums.observed),
@@ -153,12 +152,12 @@ class LogisticPCA(LoadingsTable, RowUnknowns, LatentBitsEstimator):
             posterior=self.fill_in == "posterior",
         )
 
-    def _start(self, model: LogisticModel, sweep: Any, seed: int, restart: int) -> LogisticParams:
+    def _init_params(self, model: LogisticModel, sweep: Any, seed: int, restart: int) -> LogisticParams:
         offset = model.base if model.with_offset else np.where(model.active, 0.0, model.base)
         loadings = 0.1 * stream(seed, "start", restart).standard_normal((model.n_components, len(offset)))
         return LogisticParams(np.where(model.active, loadings, 0.0), offset)
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         self.components_, self.offset_ = self._params.loadings, self._params.offset
         self.latent_sample_ = self._params.latent.values
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..data.block import ONE, UNKNOWN, Block, Codes, Float
-from ..engine.latent import blank_rows, keys_of
-from ..engine.protocols import Model
+from ..engine.protocols import Causes, Model
+from ..maths.empirical_bayes import blank_rows, keys_of
 
 # Cells that are laid out at a time.
 TILE_CELLS = 1 << 18
@@ -20,14 +20,6 @@ ANSWER_EDGE = 1e-9
 HELD_CELLS = 4096
 
 
-class Causes(NamedTuple):
-    """Why single cells are as they are."""
-
-    share: Float  # (m, K) part of component k in the absolute contributions to the log odds
-    evidence: Float  # (m, K) contribution u_k v_kj of component k to the log odds of a one
-    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
-
-
 @dataclass(frozen=True)
 class LinearModel(Model):
     """``active`` (D,) are the columns that vary, ``base`` (D,) the log odds of a one in each.
@@ -35,7 +27,7 @@ class LinearModel(Model):
     Subclasses define the answers that raise here.
     """
 
-    has_rows = True
+    has_row_state = True
 
     n_components: int
     active: np.ndarray
@@ -61,41 +53,41 @@ class LinearModel(Model):
         logs = block.ones.dot(fixed[:, None])[:, 0] + log_off.sum()
         return logs if block.unknown is None else logs - block.unknown.dot(log_off[:, None])[:, 0]
 
-    def represent(self, block: Block, ready: Any) -> Float:
+    def represent(self, block: Block, precomputed: Any) -> Float:
         """Scores (n, K)."""
         raise NotImplementedError
 
-    def fill_at(self, block: Block, ready: Any, rows: Any, columns: Any) -> Float:
+    def predict_cells_at(self, block: Block, precomputed: Any, rows: Any, columns: Any) -> Float:
         """P(cell = 1 | observed cells of the row) of single cells (m,)."""
         raise NotImplementedError
 
-    def loadings_at(self, ready: Any, columns: Any) -> Float:
+    def loadings_at(self, precomputed: Any, columns: Any) -> Float:
         """Loadings (m, K) of the columns of single cells."""
         raise NotImplementedError
 
-    def left_out(self, held: Block, ready: Any, columns: Any, starts: Float, own: Any = None) -> Float:
+    def left_out(self, held: Block, precomputed: Any, columns: Any, starts: Float, own: Any = None) -> Float:
         """P(cell = 1) (m,) of the cells in which row i lacks column i, the scores beginning at ``starts``."""
         raise NotImplementedError
 
-    def causes(self, block: Block, ready: Any, rows: Any, columns: Any) -> Causes:
+    def causes(self, block: Block, precomputed: Any, rows: Any, columns: Any) -> Causes:
         """Contributions of the components to the log odds of single cells."""
-        scores = self.represent(block, ready)
-        parts = scores[rows] * self.loadings_at(ready, columns)
+        scores = self.represent(block, precomputed)
+        parts = scores[rows] * self.loadings_at(precomputed, columns)
         sizes = np.abs(parts)
         total = sizes.sum(axis=1, keepdims=True)
         share = np.where(total > 0, sizes / np.where(total > 0, total, 1.0), 1.0 / self.n_components)
-        return Causes(share, parts, self._without(block, ready, scores, rows, columns))
+        return Causes(share, parts, self._without(block, precomputed, scores, rows, columns))
 
-    def _without(self, block: Block, ready: Any, scores: Float, rows: Any, columns: Any) -> Float:
+    def _without(self, block: Block, precomputed: Any, scores: Float, rows: Any, columns: Any) -> Float:
         """P(cell = 1 | the other cells of its row): rows are fitted without their cell, from where they were."""
         out, keys = np.empty(len(rows)), keys_of(block)
         known = block.at(rows, columns) <= ONE
         unknown = np.flatnonzero(~known)
         if len(unknown):
-            out[unknown] = self.fill_at(block, ready, rows[unknown], columns[unknown])
+            out[unknown] = self.predict_cells_at(block, precomputed, rows[unknown], columns[unknown])
         for which in np.array_split(np.flatnonzero(known), max(1, -(-int(known.sum()) // HELD_CELLS))):
             held = block.take(rows[which]).hide(np.arange(len(which)), columns[which])
-            out[which] = self.left_out(held, ready, columns[which], scores[rows[which]], keys[rows[which]])
+            out[which] = self.left_out(held, precomputed, columns[which], scores[rows[which]], keys[rows[which]])
         return out
 
 

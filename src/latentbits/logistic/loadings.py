@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 
 class LoadingsTable(BaseEstimator):
@@ -25,7 +24,7 @@ class LoadingsTable(BaseEstimator):
         list of dict
             With component, weight (its part in the squared loadings), rank, feature, loading and marginal.
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         sizes = (self.components_**2).sum(axis=1)
         out = []

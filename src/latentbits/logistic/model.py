@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.block import Block, Float
-from ..engine.latent import (
+from ..engine.protocols import ExtraPass
+from ..maths.empirical_bayes import (
     LatentSample,
     draw_rows,
     empirical_bayes,
@@ -37,7 +38,6 @@ from ..engine.latent import (
     posterior_draw,
     posterior_mean,
 )
-from ..engine.protocols import Again
 from .linear import LinearModel, sigmoid
 
 # Pairs of steps and gradient changes that L-BFGS remembers.
@@ -75,7 +75,7 @@ class LogisticStats(NamedTuple):
     equations: Float | None  # (D, K + 1, K + 2) normal equations of the bound, for solver "mm"
 
 
-class Ready(NamedTuple):
+class LogisticPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
     padded: Float  # (D, W) loadings of the columns that vary
@@ -97,32 +97,34 @@ class LogisticModel(LinearModel):
     clip: float = 0.0
     posterior: bool = False  # cells are filled by the mean over scores, not at the best ones
 
-    def start_rows(self, block: Block, params: LogisticParams, seed: int, restart: int) -> Float:
+    def init_rows(self, block: Block, params: LogisticParams, seed: int, restart: int) -> Float:
         """Scores of zero: they are at their best after the first pass."""
         return np.zeros((block.n_rows, self.n_components))
 
-    def ready(self, params: LogisticParams) -> Ready:
+    def precompute(self, params: LogisticParams) -> LogisticPrecomputed:
         """Loadings by column, those of constant columns zero."""
-        return Ready(padded(np.where(self.active, params.loadings, 0.0).T), params.offset, params)
+        return LogisticPrecomputed(padded(np.where(self.active, params.loadings, 0.0).T), params.offset, params)
 
-    def fitted(self, block: Block, ready: Ready, starts: Float) -> Iterator[tuple[slice, Float, Float, Float]]:
+    def fitted(
+        self, block: Block, precomputed: LogisticPrecomputed, starts: Float
+    ) -> Iterator[tuple[slice, Float, Float, Float]]:
         """Tile by tile: rows, best scores (n, K), residuals (n, D), log-likelihoods (n,)."""
         from .kernels import fit_rows
 
         for part, codes in self.tiles(block):
             scores, logs = padded(starts[part]), np.empty(len(codes))
             residuals = np.empty(codes.shape)
-            fit_rows(codes, ready.padded, ready.offset, self.ridge, AT_BEST, scores, residuals, logs)
+            fit_rows(codes, precomputed.padded, precomputed.offset, self.ridge, AT_BEST, scores, residuals, logs)
             yield part, scores[:, : self.n_components], residuals, logs
 
-    def e_step(self, block: Block, rows: Float, ready: Ready) -> tuple[LogisticStats, Float]:
+    def e_step(self, block: Block, rows: Float, precomputed: LogisticPrecomputed) -> tuple[LogisticStats, Float]:
         """Best scores of the rows, and the slope of the log-likelihood by the loadings there."""
         if self.solver == "mm":
-            return self._bound_step(block, rows, ready)
+            return self._bound_step(block, rows, precomputed)
         k, weights = self.n_components, block.row_weights()
         scores = np.empty(rows.shape)
         value, slope, gram = 0.0, np.zeros((k + 1, block.n_columns)), np.zeros((k + 1, k + 1))
-        for part, best, residuals, logs in self.fitted(block, ready, rows):
+        for part, best, residuals, logs in self.fitted(block, precomputed, rows):
             scores[part] = best
             long = np.column_stack((best, np.ones(len(best))))
             weighted = long * weights[part, None]
@@ -132,28 +134,28 @@ class LogisticModel(LinearModel):
         size = float(np.trace(gram) - gram[k, k])
         return LogisticStats(value, size, float(weights.sum()), slope, gram, None), scores
 
-    def _bound_step(self, block: Block, rows: Float, ready: Ready) -> tuple[LogisticStats, Float]:
+    def _bound_step(self, block: Block, rows: Float, precomputed: LogisticPrecomputed) -> tuple[LogisticStats, Float]:
         """The paper's alternation: scores by weighted least squares, and the sums for the loadings."""
         from .kernels import bound_rows
 
         k, weights = self.n_components, block.row_weights()
-        width = ready.padded.shape[1]
+        width = precomputed.padded.shape[1]
         sums, scores, value = np.zeros((block.n_columns, width + 1, width + 2)), np.empty(rows.shape), 0.0
         for part, codes in self.tiles(block):
             new, logs = padded(rows[part]), np.empty(len(codes))
-            bound_rows(codes, ready.padded, ready.offset, self.ridge, weights[part], new, sums, logs)
+            bound_rows(codes, precomputed.padded, precomputed.offset, self.ridge, weights[part], new, sums, logs)
             scores[part], value = new[:, :k], value + float(weights[part] @ logs)
         keep = [*range(k), width]
         equations = sums[:, keep][:, :, [*keep, width + 1]]
         size = float(weights @ (rows**2).sum(axis=1))
         return LogisticStats(value, size, float(weights.sum()), None, None, equations), scores
 
-    def objective(self, ready: Ready, stats: LogisticStats) -> float:
+    def objective(self, precomputed: LogisticPrecomputed, stats: LogisticStats) -> float:
         """Penalised log-likelihood of the columns that vary."""
-        size = stats.size + float((ready.params.loadings[:, self.active] ** 2).sum())
+        size = stats.size + float((precomputed.params.loadings[:, self.active] ** 2).sum())
         return stats.log_likelihood - 0.5 * self.ridge * size
 
-    def m_step(self, params: LogisticParams, stats: LogisticStats, again: Again | None) -> LogisticParams:
+    def m_step(self, params: LogisticParams, stats: LogisticStats, extra_pass: ExtraPass | None) -> LogisticParams:
         """The step of the quadratic bound: of uniform curvature, or the paper's."""
         if stats.equations is not None:
             return self._solve_columns(params, stats.equations)
@@ -222,14 +224,14 @@ class LogisticModel(LinearModel):
         split = updated.loadings.size
         return LogisticParams(point[:split].reshape(updated.loadings.shape), point[split:], memory)
 
-    def conclude(self, point: Any, sweep: Any, complete: bool) -> tuple[LogisticParams, float]:
+    def finalize(self, point: Any, sweep: Any, complete: bool) -> tuple[LogisticParams, float]:
         """Principal axes, signs, and the remembered scores."""
         params = LogisticParams(point.params.loadings, point.params.offset)
-        gram, _ = sweep.map(_Gram(self), point.rows, self.ready(params), keep_rows=False)
+        gram, _ = sweep.map(_Gram(self), point.rows, self.precompute(params), keep_rows=False)
         params = self._principal(params, gram)
-        ready = self.ready(params)
-        (stats, latent), _ = sweep.map(_Remember(self), point.rows, ready, keep_rows=False)
-        return params._replace(latent=latent), self.objective(ready, stats)
+        precomputed = self.precompute(params)
+        (stats, latent), _ = sweep.map(_Remember(self), point.rows, precomputed, keep_rows=False)
+        return params._replace(latent=latent), self.objective(precomputed, stats)
 
     def _principal(self, params: LogisticParams, gram: Float) -> LogisticParams:
         """The same log odds with centred, uncorrelated scores as large as the loadings; signs by the largest loading."""
@@ -246,39 +248,39 @@ class LogisticModel(LinearModel):
         signs = np.where(loadings[np.arange(k), largest] < 0, -1.0, 1.0)
         return LogisticParams(signs[:, None] * loadings, np.where(self.active, offset, params.offset))
 
-    def kept(self, params: LogisticParams) -> Float:
+    def restart_summary(self, params: LogisticParams) -> Float:
         """Loadings."""
         return params.loadings
 
     # Answers: the same questions for every family.
 
-    def represent(self, block: Block, ready: Ready) -> Float:
+    def represent(self, block: Block, precomputed: LogisticPrecomputed) -> Float:
         """Scores (n, K): the best ones for the observed cells of the row."""
-        return self._scores(block, ready)[0]
+        return self._scores(block, precomputed)[0]
 
-    def _scores(self, block: Block, ready: Ready) -> tuple[Float, Float]:
+    def _scores(self, block: Block, precomputed: LogisticPrecomputed) -> tuple[Float, Float]:
         """Best scores and log-likelihood of every row."""
         scores, logs = np.empty((block.n_rows, self.n_components)), np.empty(block.n_rows)
-        for part, best, _, values in self.fitted(block, ready, np.zeros(scores.shape)):
+        for part, best, _, values in self.fitted(block, precomputed, np.zeros(scores.shape)):
             scores[part], logs[part] = best, values
         return scores, logs
 
-    def fold_in(self, block: Block, ready: Ready) -> Float:
+    def fold_in(self, block: Block, precomputed: LogisticPrecomputed) -> Float:
         """Log-likelihood (n,) of rows at their best scores, constant columns included."""
-        return self._scores(block, ready)[1] + self.fixed_logs(block, ready.offset)
+        return self._scores(block, precomputed)[1] + self.fixed_logs(block, precomputed.offset)
 
-    def odds(self, scores: Float, ready: Ready) -> Float:
+    def odds(self, scores: Float, precomputed: LogisticPrecomputed) -> Float:
         """Log odds (n, D)."""
-        return scores @ ready.padded[:, : self.n_components].T + ready.offset
+        return scores @ precomputed.padded[:, : self.n_components].T + precomputed.offset
 
-    def log_prob(self, block: Block, ready: Ready) -> Float:
+    def log_prob(self, block: Block, precomputed: LogisticPrecomputed) -> Float:
         """log p(row) (n,), scores being distributed as in the training rows."""
-        assert ready.params.latent is not None
-        return empirical_bayes(block, ready.params.latent, self._row_logs(ready))
+        assert precomputed.params.latent is not None
+        return empirical_bayes(block, precomputed.params.latent, self._row_logs(precomputed))
 
-    def _row_logs(self, ready: Ready) -> Callable[[Float], tuple[Float, Float]]:
+    def _row_logs(self, precomputed: LogisticPrecomputed) -> Callable[[Float], tuple[Float, Float]]:
         """Logs of cells as a function of scores."""
-        return lambda scores: self._logs(self.odds(scores, ready))
+        return lambda scores: self._logs(self.odds(scores, precomputed))
 
     def _logs(self, odds: Float) -> tuple[Float, Float]:
         """Log odds of ones and log probability of zeros, with the clip of the score."""
@@ -287,65 +289,72 @@ class LogisticModel(LinearModel):
             odds = np.clip(odds, -most, most)
         return odds, -np.logaddexp(0.0, odds)
 
-    def fill(self, block: Block, ready: Ready) -> Float:
+    def predict_cells(self, block: Block, precomputed: LogisticPrecomputed) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""
         if self.posterior:
-            return self._mean(block, ready, slice(None))
-        return sigmoid(self.odds(self.represent(block, ready), ready))
+            return self._mean(block, precomputed, slice(None))
+        return sigmoid(self.odds(self.represent(block, precomputed), precomputed))
 
-    def _mean(self, block: Block, ready: Ready, columns: Any) -> Float:
+    def _mean(self, block: Block, precomputed: LogisticPrecomputed, columns: Any) -> Float:
         """The same for some columns, by the mean over scores."""
-        assert ready.params.latent is not None
-        loadings, offset = ready.padded[columns, : self.n_components], ready.offset[columns]
+        assert precomputed.params.latent is not None
+        loadings, offset = precomputed.padded[columns, : self.n_components], precomputed.offset[columns]
         return posterior_mean(
             block,
-            ready.params.latent,
-            self._row_logs(ready),
+            precomputed.params.latent,
+            self._row_logs(precomputed),
             lambda scores: sigmoid(scores @ loadings.T + offset),
             keys_of(block),  # what was fitted to the row is too sure of it
         )
 
-    def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
+    def predict_cells_at(self, block: Block, precomputed: LogisticPrecomputed, rows: Any, columns: Any) -> Float:
         """The same for single cells (m,)."""
         if self.posterior:
             asked, place = np.unique(columns, return_inverse=True)
-            return self._mean(block, ready, asked)[rows, place]
-        return sigmoid(self._odds_at(self.represent(block, ready)[rows], ready, columns))
+            return self._mean(block, precomputed, asked)[rows, place]
+        return sigmoid(self._odds_at(self.represent(block, precomputed)[rows], precomputed, columns))
 
-    def _odds_at(self, scores: Float, ready: Ready, columns: Any) -> Float:
+    def _odds_at(self, scores: Float, precomputed: LogisticPrecomputed, columns: Any) -> Float:
         """Log odds of single cells."""
-        return np.einsum("mk,mk->m", scores, ready.padded[columns, : self.n_components]) + ready.offset[columns]
+        return (
+            np.einsum("mk,mk->m", scores, precomputed.padded[columns, : self.n_components])
+            + precomputed.offset[columns]
+        )
 
-    def fill_draw(self, block: Block, ready: Ready, rows: Any, columns: Any, by_row: Float, by_cell: Float) -> Any:
+    def sample_cells(
+        self, block: Block, precomputed: LogisticPrecomputed, rows: Any, columns: Any, by_row: Float, by_cell: Float
+    ) -> Any:
         """A draw of single cells; given the scores of the row they are independent."""
         if not self.posterior:
-            return by_cell < self.fill_at(block, ready, rows, columns)
-        assert ready.params.latent is not None
-        scores = posterior_draw(block, ready.params.latent, self._row_logs(ready), by_row, keys_of(block))
-        return by_cell < sigmoid(self._odds_at(scores[rows], ready, columns))
+            return by_cell < self.predict_cells_at(block, precomputed, rows, columns)
+        assert precomputed.params.latent is not None
+        scores = posterior_draw(block, precomputed.params.latent, self._row_logs(precomputed), by_row, keys_of(block))
+        return by_cell < sigmoid(self._odds_at(scores[rows], precomputed, columns))
 
-    def loadings_at(self, ready: Ready, columns: Any) -> Float:
+    def loadings_at(self, precomputed: LogisticPrecomputed, columns: Any) -> Float:
         """Loadings (m, K) of the columns of single cells."""
-        return ready.padded[columns, : self.n_components]
+        return precomputed.padded[columns, : self.n_components]
 
-    def left_out(self, held: Block, ready: Ready, columns: Any, starts: Float, own: Any = None) -> Float:
+    def left_out(
+        self, held: Block, precomputed: LogisticPrecomputed, columns: Any, starts: Float, own: Any = None
+    ) -> Float:
         """P(cell = 1) of cells at the best scores of their rows without them, or over all their scores."""
         if self.posterior:
-            assert ready.params.latent is not None
-            loadings, offset = ready.padded[columns, : self.n_components], ready.offset[columns]
+            assert precomputed.params.latent is not None
+            loadings, offset = precomputed.padded[columns, : self.n_components], precomputed.offset[columns]
             answer = lambda scores: sigmoid(scores @ loadings.T + offset)  # noqa: E731
-            logs = self._row_logs(ready)
-            return posterior_mean(held, ready.params.latent, logs, answer, own, by_row=True)[:, 0]
+            logs = self._row_logs(precomputed)
+            return posterior_mean(held, precomputed.params.latent, logs, answer, own, by_row=True)[:, 0]
         own = np.empty_like(starts)
-        for part, best, _, _ in self.fitted(held, ready, starts):
+        for part, best, _, _ in self.fitted(held, precomputed, starts):
             own[part] = best
-        return sigmoid(self._odds_at(own, ready, columns))
+        return sigmoid(self._odds_at(own, precomputed, columns))
 
-    def draw(self, params: LogisticParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: LogisticParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) and their scores (n, K), distributed as those of the training rows."""
         assert params.latent is not None
         scores = draw_rows(params.latent, n, rng)
-        on = sigmoid(self.odds(scores, self.ready(params)))
+        on = sigmoid(self.odds(scores, self.precompute(params)))
         return (rng.random(on.shape) < on).astype(np.uint8), scores
 
     def n_free(self, params: LogisticParams) -> int:
@@ -361,8 +370,8 @@ class _Gram:
     def __init__(self, model: LogisticModel) -> None:
         self.model = model
 
-    def __call__(self, block: Block, rows: Float, ready: Ready) -> tuple[Float, None]:
-        long = np.column_stack((self.model.represent(block, ready), np.ones(block.n_rows)))
+    def __call__(self, block: Block, rows: Float, precomputed: LogisticPrecomputed) -> tuple[Float, None]:
+        long = np.column_stack((self.model.represent(block, precomputed), np.ones(block.n_rows)))
         return (long * block.row_weights()[:, None]).T @ long, None
 
 
@@ -372,8 +381,8 @@ class _Remember:
     def __init__(self, model: LogisticModel) -> None:
         self.model = model
 
-    def __call__(self, block: Block, rows: Float, ready: Ready) -> tuple[Any, None]:
-        scores, logs = self.model._scores(block, ready)
+    def __call__(self, block: Block, rows: Float, precomputed: LogisticPrecomputed) -> tuple[Any, None]:
+        scores, logs = self.model._scores(block, precomputed)
         weights = block.row_weights()
         size = float(weights @ (scores**2).sum(axis=1))
         stats = LogisticStats(float(weights @ logs), size, float(weights.sum()), None, None, None)

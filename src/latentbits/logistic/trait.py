@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..base import LatentBitsEstimator
+from ..base import LatentBitsEstimator, records
+from ..base.options import Check, Positive, Whole
 from ..data.rng import stream
 from ..data.summary import Totals
 from .linear import sigmoid
@@ -65,12 +66,15 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
     [0.0, 0.0, 1.0, 1.0]
     """
 
-    record_types: ClassVar = {kind.__name__: kind for kind in (TraitModel, TraitParams, Totals)}
+    record_types: ClassVar[dict[str, Any]] = records(TraitModel, TraitParams, Totals)
     score_kind = "estimate"
     work = 16
     needs_variation = True
-    streams = False
     accelerate = False  # row state is not extrapolated
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "n_rounds": Whole(1),
+        "ridge": Positive(),
+    }
 
     def __init__(
         self,
@@ -107,12 +111,7 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._whole("n_rounds", 1)
-        self._positive("ridge")
-
-    def _build(self, sums: Totals) -> TraitModel:
+    def _build_model(self, sums: Totals) -> TraitModel:
         return TraitModel(
             n_components=int(self.n_components),
             active=(sums.ones > 0) & (sums.ones < sums.observed),
@@ -121,11 +120,11 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
             n_rounds=int(self.n_rounds),
         )
 
-    def _start(self, model: TraitModel, sweep: Any, seed: int, restart: int) -> TraitParams:
+    def _init_params(self, model: TraitModel, sweep: Any, seed: int, restart: int) -> TraitParams:
         loadings = 0.1 * stream(seed, "start", restart).standard_normal((model.n_components, len(model.base)))
         return TraitParams(np.where(model.active, loadings, 0.0), model.base)
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         self.components_, self.offset_ = self._params.loadings, self._params.offset
 
     def bound_samples(self, X: Any) -> Any:
@@ -139,8 +138,8 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
         -------
         (n_rows,) array
         """
-        check_is_fitted(self, "_params")
-        return self._per_row(X, self._model.bound)
+        self._check_fitted()
+        return self._ask(X).by_rows(self._model.bound)
 
     def inverse_transform(self, scores: Any) -> Any:
         """P(cell = 1) of rows with given scores."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import config, njit
 
-from ..engine.kernels import exp_shares, uniform_at
+from ..maths.kernels import exp_shares, uniform_at
 
 config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 

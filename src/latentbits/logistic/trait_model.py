@@ -26,7 +26,7 @@ from scipy.special import ndtri
 from scipy.stats.qmc import Sobol
 
 from ..data.block import Block, Float
-from ..engine.protocols import Again
+from ..engine.protocols import ExtraPass
 from .linear import LinearModel, sigmoid
 
 # Points per axis of the quadrature by which likelihoods are taken, for up to three traits; beyond that many points in all.
@@ -57,7 +57,7 @@ class TraitStats(NamedTuple):
     equations: Float  # (D, K + 1, K + 2)
 
 
-class Ready(NamedTuple):
+class TraitPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
     loadings: Float  # (D, K), zero at constant columns
@@ -74,41 +74,45 @@ class TraitModel(LinearModel):
     ridge: float = 1e-6
     n_rounds: int = 2
 
-    def start_rows(self, block: Block, params: TraitParams, seed: int, restart: int) -> Float:
+    def init_rows(self, block: Block, params: TraitParams, seed: int, restart: int) -> Float:
         """Scores of zero without spread: ξ then begins at |b|."""
         return np.zeros((block.n_rows, self.n_components * (self.n_components + 1)))
 
-    def ready(self, params: TraitParams) -> Ready:
+    def precompute(self, params: TraitParams) -> TraitPrecomputed:
         """Loadings by column."""
-        return Ready(np.ascontiguousarray(np.where(self.active, params.loadings, 0.0).T), params.offset, params)
+        return TraitPrecomputed(
+            np.ascontiguousarray(np.where(self.active, params.loadings, 0.0).T), params.offset, params
+        )
 
-    def e_step(self, block: Block, rows: Float, ready: Ready) -> tuple[TraitStats, Float]:
+    def e_step(self, block: Block, rows: Float, precomputed: TraitPrecomputed) -> tuple[TraitStats, Float]:
         """Posteriors of the rows, the bound, and the normal equations of every column."""
         k = self.n_components
         equations = np.zeros((block.n_columns, k + 1, k + 2))
-        state, logs = self._updated(block, ready, rows, self.n_rounds, 0.0, equations)
+        state, logs = self._updated(block, precomputed, rows, self.n_rounds, 0.0, equations)
         return TraitStats(float(logs @ block.row_weights()), equations), state
 
     def _updated(
-        self, block: Block, ready: Ready, rows: Float, most: int, tol: float, sums: Float
+        self, block: Block, precomputed: TraitPrecomputed, rows: Float, most: int, tol: float, sums: Float
     ) -> tuple[Float, Float]:
         """New row states and the bounds (n,) of the columns that vary."""
         from .trait_kernels import posterior_rows
 
         state, logs, weights = rows.copy(), np.empty(block.n_rows), block.row_weights()
         for part, codes in self.tiles(block):
-            posterior_rows(codes, ready.loadings, ready.offset, weights[part], most, tol, state[part], logs[part], sums)
+            posterior_rows(
+                codes, precomputed.loadings, precomputed.offset, weights[part], most, tol, state[part], logs[part], sums
+            )
         return state, logs
 
-    def objective(self, ready: Ready, stats: TraitStats) -> float:
+    def objective(self, precomputed: TraitPrecomputed, stats: TraitStats) -> float:
         """The bound on the log-likelihood, less the ridge."""
-        return stats.bound - 0.5 * self.ridge * self._size(ready.params)
+        return stats.bound - 0.5 * self.ridge * self._size(precomputed.params)
 
     def _size(self, params: TraitParams) -> float:
         """Squared size of what is fitted."""
         return float((params.loadings[:, self.active] ** 2).sum() + (params.offset[self.active] ** 2).sum())
 
-    def m_step(self, params: TraitParams, stats: TraitStats, again: Again | None) -> TraitParams:
+    def m_step(self, params: TraitParams, stats: TraitStats, extra_pass: ExtraPass | None) -> TraitParams:
         """Loadings and offset of every column by weighted least squares."""
         k = self.n_components
         matrix, right = stats.equations[:, :, :-1].copy(), stats.equations[:, :, -1]
@@ -117,7 +121,7 @@ class TraitModel(LinearModel):
         loadings = np.where(self.active, solved[:k], 0.0)
         return TraitParams(loadings, np.where(self.active, solved[k], params.offset))
 
-    def arrange(self, params: TraitParams) -> TraitParams:
+    def sort_components(self, params: TraitParams) -> TraitParams:
         """Traits turned so that loadings are orthogonal, the largest first; the largest loading of each is positive."""
         _, lengths, axes = np.linalg.svd(params.loadings, full_matrices=False)
         loadings = np.zeros_like(params.loadings)
@@ -125,26 +129,26 @@ class TraitModel(LinearModel):
         largest = loadings[np.arange(len(loadings)), np.abs(loadings).argmax(axis=1)]
         return TraitParams(np.where(largest < 0, -1.0, 1.0)[:, None] * loadings, params.offset)
 
-    def kept(self, params: TraitParams) -> Float:
+    def restart_summary(self, params: TraitParams) -> Float:
         """Loadings."""
         return params.loadings
 
     # Answers: the same questions for every family.
 
-    def posterior(self, block: Block, ready: Ready) -> tuple[Float, Float, Float]:
+    def posterior(self, block: Block, precomputed: TraitPrecomputed) -> tuple[Float, Float, Float]:
         """Means (n, K), covariances (n, K, K) and bounds (n,) of the columns that vary."""
         k = self.n_components
-        start = self.start_rows(block, ready.params, 0, 0)
-        state, logs = self._updated(block, ready, start, MOST_ROUNDS, SETTLED, np.empty((0, k + 1, k + 2)))
+        start = self.init_rows(block, precomputed.params, 0, 0)
+        state, logs = self._updated(block, precomputed, start, MOST_ROUNDS, SETTLED, np.empty((0, k + 1, k + 2)))
         return state[:, :k], state[:, k:].reshape(-1, k, k), logs
 
-    def represent(self, block: Block, ready: Ready) -> Float:
+    def represent(self, block: Block, precomputed: TraitPrecomputed) -> Float:
         """Posterior means of the scores (n, K)."""
-        return self.posterior(block, ready)[0]
+        return self.posterior(block, precomputed)[0]
 
-    def bound(self, block: Block, ready: Ready) -> Float:
+    def bound(self, block: Block, precomputed: TraitPrecomputed) -> Float:
         """Lower bound on log p(row) (n,)."""
-        return self.posterior(block, ready)[2] + self.fixed_logs(block, ready.offset)
+        return self.posterior(block, precomputed)[2] + self.fixed_logs(block, precomputed.offset)
 
     @cached_property
     def rule(self) -> tuple[Float, Float]:
@@ -158,18 +162,25 @@ class TraitModel(LinearModel):
         logs = np.sum(np.meshgrid(*[np.log(weights / weights.sum())] * k, indexing="ij"), axis=0)
         return np.stack([grid.ravel() for grid in grids], axis=1), logs.ravel()
 
-    def log_prob(self, block: Block, ready: Ready) -> Float:
+    def log_prob(self, block: Block, precomputed: TraitPrecomputed) -> Float:
         """log p(row) (n,), integrated around the posterior of every row."""
         from .trait_kernels import integrate_rows
 
-        means, covariances, _ = self.posterior(block, ready)
+        means, covariances, _ = self.posterior(block, precomputed)
         roots = WIDER * np.linalg.cholesky(covariances)
         logs, (points, log_weights) = np.empty(block.n_rows), self.rule
         for part, codes in self.tiles(block):
             integrate_rows(
-                codes, ready.loadings, ready.offset, means[part], roots[part], points, log_weights, logs[part]
+                codes,
+                precomputed.loadings,
+                precomputed.offset,
+                means[part],
+                roots[part],
+                points,
+                log_weights,
+                logs[part],
             )
-        return logs + self.fixed_logs(block, ready.offset)
+        return logs + self.fixed_logs(block, precomputed.offset)
 
     def _chances(self, middle: Float, variance: Float) -> Float:
         """Mean of σ(a) for a ~ N(middle, variance), element by element."""
@@ -179,52 +190,58 @@ class TraitModel(LinearModel):
             out += weight * sigmoid(middle + point * spread)
         return out
 
-    def fill(self, block: Block, ready: Ready) -> Float:
+    def predict_cells(self, block: Block, precomputed: TraitPrecomputed) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""
-        means, covariances, _ = self.posterior(block, ready)
+        means, covariances, _ = self.posterior(block, precomputed)
         out = np.empty((block.n_rows, block.n_columns))
         step = max(1, CELLS // block.n_columns)
         for low in range(0, block.n_rows, step):
             part = slice(low, low + step)
-            variance = np.einsum("jk,nkm,jm->nj", ready.loadings, covariances[part], ready.loadings, optimize=True)
-            middle = means[part] @ ready.loadings.T + ready.offset
+            variance = np.einsum(
+                "jk,nkm,jm->nj", precomputed.loadings, covariances[part], precomputed.loadings, optimize=True
+            )
+            middle = means[part] @ precomputed.loadings.T + precomputed.offset
             out[part] = self._chances(middle, np.maximum(variance, 0.0))
         return out
 
-    def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
+    def predict_cells_at(self, block: Block, precomputed: TraitPrecomputed, rows: Any, columns: Any) -> Float:
         """The same for single cells (m,)."""
-        means, covariances, _ = self.posterior(block, ready)
-        return self._chances_at(means[rows], covariances[rows], ready, columns)
+        means, covariances, _ = self.posterior(block, precomputed)
+        return self._chances_at(means[rows], covariances[rows], precomputed, columns)
 
-    def _chances_at(self, means: Float, covariances: Float, ready: Ready, columns: Any) -> Float:
+    def _chances_at(self, means: Float, covariances: Float, precomputed: TraitPrecomputed, columns: Any) -> Float:
         """P(cell = 1) of single cells (m,) whose rows have these posteriors."""
-        loadings = ready.loadings[columns]
+        loadings = precomputed.loadings[columns]
         variance = np.einsum("mk,mkl,ml->m", loadings, covariances, loadings)
-        middle = np.einsum("mk,mk->m", means, loadings) + ready.offset[columns]
+        middle = np.einsum("mk,mk->m", means, loadings) + precomputed.offset[columns]
         return self._chances(middle, np.maximum(variance, 0.0))
 
-    def fill_draw(self, block: Block, ready: Ready, rows: Any, columns: Any, by_row: Float, by_cell: Float) -> Any:
+    def sample_cells(
+        self, block: Block, precomputed: TraitPrecomputed, rows: Any, columns: Any, by_row: Float, by_cell: Float
+    ) -> Any:
         """A joint draw of single cells: scores for every row from its posterior, then the cells given the scores."""
         from .trait_kernels import spread_uniforms
 
-        means, covariances, _ = self.posterior(block, ready)
+        means, covariances, _ = self.posterior(block, precomputed)
         uniforms = np.empty(means.shape)
         spread_uniforms(by_row, uniforms)
         noise = ndtri(np.clip(uniforms, 1e-16, 1 - 1e-16))
         scores = means + np.einsum("nkm,nm->nk", np.linalg.cholesky(covariances), noise)
-        odds = np.einsum("mk,mk->m", scores[rows], ready.loadings[columns]) + ready.offset[columns]
+        odds = np.einsum("mk,mk->m", scores[rows], precomputed.loadings[columns]) + precomputed.offset[columns]
         return by_cell < sigmoid(odds)
 
-    def loadings_at(self, ready: Ready, columns: Any) -> Float:
+    def loadings_at(self, precomputed: TraitPrecomputed, columns: Any) -> Float:
         """Loadings (m, K) of the columns of single cells."""
-        return ready.loadings[columns]
+        return precomputed.loadings[columns]
 
-    def left_out(self, held: Block, ready: Ready, columns: Any, starts: Float, own: Any = None) -> Float:
+    def left_out(
+        self, held: Block, precomputed: TraitPrecomputed, columns: Any, starts: Float, own: Any = None
+    ) -> Float:
         """P(cell = 1) of cells given the posteriors of their rows without them."""
-        means, covariances, _ = self.posterior(held, ready)
-        return self._chances_at(means, covariances, ready, columns)
+        means, covariances, _ = self.posterior(held, precomputed)
+        return self._chances_at(means, covariances, precomputed, columns)
 
-    def draw(self, params: TraitParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: TraitParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) and their scores (n, K)."""
         scores = rng.standard_normal((n, self.n_components))
         on = sigmoid(scores @ np.where(self.active, params.loadings, 0.0) + params.offset)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from ..base.fitting import FittingMixin
+from ..base.options import Check, Flag, OneOf
 from ..data.block import Float
 from ..data.summary import Totals
-from ..engine.classes import ClassStats
 from ..engine.restarts import Result
+from ..maths.latent_class import ClassStats
 from .ensemble import EnsembleModel, Members
 from .model import MixtureModel
 
@@ -44,20 +46,25 @@ class AveragedModel(EnsembleModel):
         """The best start's parameters."""
         return params
 
-    def as_stats(self, params: Any) -> ClassStats:
+    def expected_stats(self, params: Any) -> ClassStats:
         """Sums that the best start stands for."""
-        return self.single.as_stats(params)
+        return self.single.expected_stats(params)
 
 
-class Averaging(BaseEstimator):
+class AveragingMixin(FittingMixin):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator`: the option ``average_restarts``."""
 
-    _model: Any
+    average_restarts: bool
+    average: str
 
-    @property
-    def has_criteria(self) -> bool:
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "average": OneOf(("mean", "joint")),
+        "average_restarts": Flag(),
+    }
+
+    def _has(self, method: str) -> bool:
         """BIC and AIC are about one set of parameters."""
-        return not self.average_restarts
+        return super()._has(method) and not (self.average_restarts and method in ("bic", "aic"))
 
     @property
     def criterion(self) -> str:
@@ -68,18 +75,13 @@ class Averaging(BaseEstimator):
         """Set options; the rule of averaging also of a fitted estimator."""
         super().set_params(**params)
         if isinstance(getattr(self, "_model", None), AveragedModel):
-            self._one_of("average", ("mean", "joint"))
+            self._check_some("average")
             self._model = replace(self._model, average=self.average)
         return self
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._one_of("average", ("mean", "joint"))
-        self._flag("average_restarts")
-
-    def _take(self, model: Any, sweep: Any, result: Result, sums: Totals) -> None:
-        super()._take(model, sweep, result, sums)
+    def _store_result(self, model: Any, sweep: Any, result: Result, sums: Totals) -> None:
+        super()._store_result(model, sweep, result, sums)
         if self.average_restarts:
-            kept = [vector for vector in result.kept if vector is not None]
+            kept = [vector for vector in result.summaries if vector is not None]
             members = unpack_members(kept, model.n_components)
-            self._model = AveragedModel(model.n_components, self.average, model.final(), members)
+            self._model = AveragedModel(model.n_components, self.average, model.answer_model(), members)

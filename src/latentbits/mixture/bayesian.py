@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from ..errors import InputError
+from ..base.options import Check, Number, OneOf, Positive
 from .partition_priors import FiniteMixturesPrior, FinitePrior, PartitionPrior, PitmanYorPrior
 from .sampled import SampledMixture
 
@@ -183,10 +184,6 @@ class BayesianBernoulliMixture(SampledMixture):
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._whole("n_components", 1)
-
     def _prior(self) -> PartitionPrior:
         return FinitePrior(float(self.alpha), int(self.n_components))
 
@@ -235,6 +232,12 @@ class DPBernoulliMixture(SampledMixture):
     >>> len(model.weights_), bool(model.coclustering()[0, 1] > model.coclustering()[0, 2])
     (2, True)
     """
+
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "prior": OneOf(("dirichlet", "pitman-yor", "finite-mixtures")),
+        "discount": Number(0.0, below=1.0),
+        "rate": Positive(),
+    }
 
     def __init__(
         self,
@@ -304,17 +307,6 @@ class DPBernoulliMixture(SampledMixture):
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.callbacks = callbacks
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        if self.prior not in ("dirichlet", "pitman-yor", "finite-mixtures"):
-            raise InputError(
-                f"{self._name}: prior must be 'dirichlet', 'pitman-yor' or 'finite-mixtures'; got {self.prior!r}."
-            )
-        self._number("discount", 0.0)
-        if self.discount >= 1:
-            raise InputError(f"{self._name}: discount must be below 1; got {self.discount!r}.")
-        self._positive("rate")
 
     def _prior(self) -> PartitionPrior:
         alpha = float(self.alpha)

@@ -20,10 +20,10 @@ import numpy as np
 
 from ..data.block import Block, Float
 from ..data.rng import row_uniforms, stream
-from ..engine.classes import aligned_zeros
 from ..engine.protocols import Sweep
 from ..engine.stats import Lowest
 from ..errors import FitError, InputError
+from ..maths.latent_class import aligned_zeros
 from .gibbs import ChainState, Draw, canonical, trace_of
 from .hyper import BlockCounts, Learning, PriorNumbers, draw_numbers, log_given_cells
 from .partition_priors import FiniteMixturesPrior, FinitePrior, PartitionPrior, PitmanYorPrior
@@ -33,7 +33,7 @@ MOST_STICKS = 1_000_000
 TINY = 1e-290
 
 
-class RowState(NamedTuple):
+class RowStateMixin(NamedTuple):
     """Labels of a block's rows, and where the block begins."""
 
     start: int
@@ -79,17 +79,17 @@ class _Start:
     def __init__(self, seed: int, chain: int, n_blocks: int, labels: Any) -> None:
         self.seed, self.chain, self.n_blocks, self.labels = seed, chain, n_blocks, labels
 
-    def __call__(self, block: Block, rows: Any) -> tuple[None, RowState]:
+    def __call__(self, block: Block, rows: Any) -> tuple[None, RowStateMixin]:
         if self.labels is not None:
-            return None, RowState(block.start, self.labels[block.start : block.start + block.n_rows])
+            return None, RowStateMixin(block.start, self.labels[block.start : block.start + block.n_rows])
         uniforms = row_uniforms(self.seed, "start", block.start, block.n_rows, 1, self.chain)[:, 0]
-        return None, RowState(block.start, (uniforms * self.n_blocks).astype(np.int32))
+        return None, RowStateMixin(block.start, (uniforms * self.n_blocks).astype(np.int32))
 
 
 class _Count:
     """Counts of a block as its rows are labelled."""
 
-    def __call__(self, block: Block, rows: RowState, n_slots: int) -> tuple[Counts, RowState]:
+    def __call__(self, block: Block, rows: RowStateMixin, n_slots: int) -> tuple[Counts, RowStateMixin]:
         return _counted(block, rows.labels, n_slots), rows
 
 
@@ -99,14 +99,14 @@ class _Levels:
     def __init__(self, seed: int, chain: int, number: int) -> None:
         self.address = (seed, chain, number)
 
-    def levels(self, rows: RowState, weights: Float, places: Any) -> Float:
+    def levels(self, rows: RowStateMixin, weights: Float, places: Any) -> Float:
         """u_n (n,)."""
         seed, chain, number = self.address
         uniforms = row_uniforms(seed, "sweep", rows.start, len(rows.labels), 2, chain, number)
         out: Float = uniforms[:, 0] * weights[places[rows.labels]]
         return out
 
-    def __call__(self, rows: RowState, weights: Float, places: Any) -> tuple[Lowest, RowState]:
+    def __call__(self, rows: RowStateMixin, weights: Float, places: Any) -> tuple[Lowest, RowStateMixin]:
         return Lowest(float(self.levels(rows, weights, places).min(initial=np.inf)), rows.start, None), rows
 
 
@@ -116,7 +116,7 @@ class _LowestLevel:
     def __init__(self, levels: _Levels, weights: Float, places: Any) -> None:
         self.levels, self.weights, self.places = levels, weights, places
 
-    def __call__(self, rows: RowState) -> tuple[Lowest, RowState]:
+    def __call__(self, rows: RowStateMixin) -> tuple[Lowest, RowStateMixin]:
         return self.levels(rows, self.weights, self.places)
 
 
@@ -126,7 +126,7 @@ class _Assign:
     def __init__(self, levels: _Levels, sliced: bool) -> None:
         self.levels, self.sliced = levels, sliced
 
-    def __call__(self, block: Block, rows: RowState, atoms: Atoms, places: Any) -> tuple[Counts, RowState]:
+    def __call__(self, block: Block, rows: RowStateMixin, atoms: Atoms, places: Any) -> tuple[Counts, RowStateMixin]:
         from .gibbs_kernels import assign_rows
 
         seed, chain, number = self.levels.address
@@ -134,7 +134,7 @@ class _Assign:
         levels = self.levels.levels(rows, atoms.weights, places) if self.sliced else np.empty(0)
         labels = np.empty(block.n_rows, np.int32)
         assign_rows(_lists(block), atoms.base, atoms.delta, atoms.other, atoms.weights, levels, uniforms, labels)
-        return _counted(block, labels, len(atoms.weights)), RowState(rows.start, labels)
+        return _counted(block, labels, len(atoms.weights)), RowStateMixin(rows.start, labels)
 
 
 @dataclass(frozen=True)

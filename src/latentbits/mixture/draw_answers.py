@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..base import frame_of
 from ..base.common import seed_of
+from ..base.options import Whole
 from ..base.passes import fingerprint, table_sums
 from ..data.rng import stream
-from ..engine.draws import PredictiveFit, loo, waic
 from ..engine.sweep import sweep_of
 from ..errors import InputError, need
+from ..maths.mcmc_diagnostics import PredictiveFit, loo, waic
 from .blocked import partition_counts
 from .gibbs import TRACE
 from .model import MixtureModel, MixtureParams
@@ -36,7 +36,7 @@ class DrawAnswers(BaseEstimator):
         -------
         str
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         draws, (n_chains, n_draws, n_rows) = self.draws_, self.draws_.labels.shape
         low, middle, high = np.quantile(draws.n_blocks, (0.05, 0.5, 0.95), method="nearest")
         warmup = min(self.n_warmup, self.n_iter_ - 1)
@@ -55,7 +55,7 @@ class DrawAnswers(BaseEstimator):
 
     def diagnostics_frame(self) -> Any:
         """R-hat and effective sample sizes, as a pandas frame."""
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         return frame_of(self.diagnostics_)
 
     def _told_of_chains(self) -> list[str]:
@@ -103,10 +103,10 @@ class DrawAnswers(BaseEstimator):
         -------
         (n_rows,) array
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         if not self.include_new:
             raise InputError(f"{self._name}: novelty needs include_new=True.")
-        return self._per_row(X, self._model.novelty)
+        return self._ask(X).by_rows(self._model.novelty)
 
     def coclustering(self, rows: Any = None, chain: int | None = None) -> Any:
         """How often two rows of the fitted table are in one block, over the kept draws.
@@ -122,7 +122,7 @@ class DrawAnswers(BaseEstimator):
         -------
         (m, m) array
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         n_chains, _, n_rows = self.draws_.labels.shape
         if chain is not None and chain not in range(n_chains):
             raise InputError(f"{self._name}: chain must be a number from 0 to {n_chains - 1}; got {chain!r}.")
@@ -151,7 +151,7 @@ class DrawAnswers(BaseEstimator):
         """
         from scipy.stats import beta as beta_law
 
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         if not 0 < level < 1:
             raise InputError(f"{self._name}: level must be between 0 and 1, for instance 0.9; got {level!r}.")
         counts, beta, gamma = self._params.point_counts, self._params.point_beta, self._params.point_gamma
@@ -170,7 +170,7 @@ class DrawAnswers(BaseEstimator):
         random_state : int, RandomState or None
             By default the estimator's own.
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         source = self._open(X, reset=False)
         labels = self.draws_.labels.reshape(-1, self.draws_.labels.shape[2])
         sweep = sweep_of(source, 1)
@@ -240,8 +240,8 @@ class DrawAnswers(BaseEstimator):
                 f"{self._name}: log_evidence is for fixed alpha, beta and gamma; set learn_alpha=False and learn_cells=None, "
                 "and give the values to compare."
             )
-        self._check_whole("n_runs", n_runs, 1)
-        self._check_whole("n_steps", n_steps, 1)
+        self._check("n_runs", n_runs, Whole(1))
+        self._check("n_steps", n_steps, Whole(1))
         fresh = type(self)(**self.get_params(deep=False))
         sweep = sweep_of(fresh._open(X, reset=True), 1)
         sums, _ = table_sums(sweep)
@@ -253,7 +253,7 @@ class DrawAnswers(BaseEstimator):
         """Every sweep of every chain, as rows with chain, sweep, log_joint, n_blocks, largest, entropy, alpha, beta,
         gamma.
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         return [
             {"chain": c, "sweep": i + 1, **dict(zip(TRACE, map(float, values)))}
             for c, chain in enumerate(self.trace_)
@@ -277,7 +277,7 @@ class DrawAnswers(BaseEstimator):
         -------
         arviz.InferenceData, or xarray.DataTree with ArviZ 1.0 and later
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         try:
             import arviz
         except ImportError:
@@ -306,7 +306,7 @@ class _RowScores:
 
     def __call__(self, block: Any) -> Any:
         model = MixtureModel(len(self.params.weights))
-        return model.log_prob(block, model.ready(self.params))
+        return model.log_prob(block, model.precompute(self.params))
 
 
 def short(rhat: float) -> str:

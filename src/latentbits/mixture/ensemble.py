@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.block import Block, Float
-from ..engine.classes import Causes, ClassModel, Ready
-from ..engine.protocols import Model
-from .model import MixtureModel, MixtureParams, mixture_ready
+from ..engine.protocols import Causes, Model
+from ..maths.latent_class import ClassModel, ClassPrecomputed
+from .model import MixtureModel, MixtureParams, mixture_precomputed
 
 # Row × component pairs that are held at a time.
 TILE = 2_000_000
@@ -37,11 +37,11 @@ class Members(NamedTuple):
     owner: Any
 
 
-class EnsembleReady(NamedTuple):
+class EnsemblePrecomputed(NamedTuple):
     """Logarithms of the point and of the flat mixture; ``starts`` are the first components of the members."""
 
-    point: Ready
-    flat: Ready
+    point: ClassPrecomputed
+    flat: ClassPrecomputed
     starts: Any
 
 
@@ -65,88 +65,88 @@ class EnsembleModel(Model):
         """Parameters of the mixture that stands for all."""
         return params.point
 
-    def ready(self, params: Any) -> EnsembleReady:
+    def precompute(self, params: Any) -> EnsemblePrecomputed:
         """Logarithms, once per question."""
         weights, probs, owner = self.members(params)
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
-        flat = mixture_ready(MixtureParams(weights / len(starts), probs), pad=False)
-        return EnsembleReady(self.single.ready(self.point(params)), flat, starts)
+        flat = mixture_precomputed(MixtureParams(weights / len(starts), probs), pad=False)
+        return EnsemblePrecomputed(self.single.precompute(self.point(params)), flat, starts)
 
-    def _flat(self, block: Block, ready: EnsembleReady) -> Iterator[tuple[slice, Float]]:
+    def _flat(self, block: Block, precomputed: EnsemblePrecomputed) -> Iterator[tuple[slice, Float]]:
         """log p(row, component) of some rows after the other."""
-        n_components = len(ready.flat.base)
+        n_components = len(precomputed.flat.base)
         flat, step = ClassModel(n_components), max(1, TILE // n_components)
         for low in range(0, block.n_rows, step):
             rows = slice(low, min(low + step, block.n_rows))
             part = block if step >= block.n_rows else block.take(np.arange(rows.start, rows.stop))
-            yield rows, flat.log_joint(part, ready.flat)
+            yield rows, flat.log_joint(part, precomputed.flat)
 
-    def _shares(self, log_joint: Float, ready: EnsembleReady) -> Float:
+    def _shares(self, log_joint: Float, precomputed: EnsemblePrecomputed) -> Float:
         """What every component weighs in the answer about a row."""
         if self.average == "joint":
             shares = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
             return shares / shares.sum(axis=1, keepdims=True)
-        counts = np.diff(ready.starts, append=log_joint.shape[1])
-        tops = np.maximum.reduceat(log_joint, ready.starts, axis=1)
+        counts = np.diff(precomputed.starts, append=log_joint.shape[1])
+        tops = np.maximum.reduceat(log_joint, precomputed.starts, axis=1)
         shares = np.exp(log_joint - np.repeat(tops, counts, axis=1))
-        sums = np.add.reduceat(shares, ready.starts, axis=1) * len(ready.starts)
+        sums = np.add.reduceat(shares, precomputed.starts, axis=1) * len(precomputed.starts)
         return shares / np.repeat(sums, counts, axis=1)
 
-    def log_prob(self, block: Block, ready: EnsembleReady) -> Float:
+    def log_prob(self, block: Block, precomputed: EnsemblePrecomputed) -> Float:
         """log of the members' mean likelihood (n,)."""
         out = np.empty(block.n_rows)
-        for rows, log_joint in self._flat(block, ready):
+        for rows, log_joint in self._flat(block, precomputed):
             top = log_joint.max(axis=1)
             out[rows] = top + np.log(np.exp(log_joint - top[:, None]).sum(axis=1))
         return out
 
-    def memberships(self, block: Block, ready: EnsembleReady) -> Float:
+    def memberships(self, block: Block, precomputed: EnsemblePrecomputed) -> Float:
         """Class probabilities (n, K) in the components of the point."""
-        return self.single.memberships(block, ready.point)
+        return self.single.memberships(block, precomputed.point)
 
-    def represent(self, block: Block, ready: EnsembleReady) -> Float:
+    def represent(self, block: Block, precomputed: EnsemblePrecomputed) -> Float:
         """Rows as users see them: their memberships."""
-        return self.memberships(block, ready)
+        return self.memberships(block, precomputed)
 
-    def fill(self, block: Block, ready: EnsembleReady) -> Float:
+    def predict_cells(self, block: Block, precomputed: EnsemblePrecomputed) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""
         out = np.empty((block.n_rows, block.n_columns))
-        for rows, log_joint in self._flat(block, ready):
-            out[rows] = self._shares(log_joint, ready) @ ready.flat.probs
+        for rows, log_joint in self._flat(block, precomputed):
+            out[rows] = self._shares(log_joint, precomputed) @ precomputed.flat.probs
         return out
 
-    def fill_at(self, block: Block, ready: EnsembleReady, rows: Any, columns: Any) -> Float:
+    def predict_cells_at(self, block: Block, precomputed: EnsemblePrecomputed, rows: Any, columns: Any) -> Float:
         """The same for single cells (m,)."""
         out = np.empty(len(rows))
         asked, inverse = np.unique(rows, return_inverse=True)
-        for part, log_joint in self._flat(block.take(asked), ready):
+        for part, log_joint in self._flat(block.take(asked), precomputed):
             cells = np.flatnonzero((inverse >= part.start) & (inverse < part.stop))
-            shares = self._shares(log_joint, ready)
+            shares = self._shares(log_joint, precomputed)
             if 8 * len(cells) > shares.shape[0] * block.n_columns:
-                out[cells] = (shares @ ready.flat.probs)[inverse[cells] - part.start, columns[cells]]
+                out[cells] = (shares @ precomputed.flat.probs)[inverse[cells] - part.start, columns[cells]]
                 continue
             for low in range(0, len(cells), max(1, TILE // shares.shape[1])):
                 some = cells[low : low + max(1, TILE // shares.shape[1])]
-                of_rows, of_columns = shares[inverse[some] - part.start], ready.flat.probs.T[columns[some]]
+                of_rows, of_columns = shares[inverse[some] - part.start], precomputed.flat.probs.T[columns[some]]
                 out[some] = np.einsum("mk,mk->m", of_rows, of_columns)
         return out
 
-    def fill_draw(
-        self, block: Block, ready: EnsembleReady, rows: Any, columns: Any, by_row: Float, by_cell: Float
+    def sample_cells(
+        self, block: Block, precomputed: EnsemblePrecomputed, rows: Any, columns: Any, by_row: Float, by_cell: Float
     ) -> Any:
         """A joint draw of single cells: a component for every row, then the cells given the component."""
         chosen = np.empty(block.n_rows, np.int64)
-        for part, log_joint in self._flat(block, ready):
-            reached = np.cumsum(self._shares(log_joint, ready), axis=1)
+        for part, log_joint in self._flat(block, precomputed):
+            reached = np.cumsum(self._shares(log_joint, precomputed), axis=1)
             below = by_row[part, None] * reached[:, -1:] >= reached
             chosen[part] = np.minimum(below.sum(axis=1), reached.shape[1] - 1)
-        return by_cell < ready.flat.probs[chosen[rows], columns]
+        return by_cell < precomputed.flat.probs[chosen[rows], columns]
 
-    def causes(self, block: Block, ready: EnsembleReady, rows: Any, columns: Any) -> Causes:
+    def causes(self, block: Block, precomputed: EnsemblePrecomputed, rows: Any, columns: Any) -> Causes:
         """Why single cells are as they are, told by the components of the point."""
-        return self.single.causes(block, ready.point, rows, columns)
+        return self.single.causes(block, precomputed.point, rows, columns)
 
-    def draw(self, params: Any, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: Any, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) of random members, and the member of each."""
         members = self.members(params)
         chosen = rng.choice(len(members.weights), size=n, p=members.weights / members.weights.sum())

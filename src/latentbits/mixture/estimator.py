@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from ..base import LatentBitsEstimator, Memberships
+from ..base import LatentBitsEstimator, MembershipsMixin, records
+from ..base.options import Check, Number, WordOr
 from ..data.summary import Totals
-from ..engine.classes import ClassStats
-from ..engine.online import Online
+from ..engine.stepwise_em import StreamState
 from ..errors import InputError
-from .averaging import AveragedModel, Averaging
+from ..maths.latent_class import ClassStats
+from .averaging import AveragedModel, AveragingMixin
 from .ensemble import Members
 from .model import EDGE, STARVED, MixtureModel, MixtureParams
-from .starts import random_start, spread_start
+from .starts import kmeanspp_start, random_start
 
 
-class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):  # type: ignore[override]
+class BernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEstimator):  # type: ignore[override]
     """Mixture of Bernoulli products (latent class analysis) by EM.
 
     Every row has one hidden class; given the class its cells are independent.  Unknown cells drop out of the
@@ -99,10 +101,14 @@ class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):  # type: ig
     [1.0, 1.0, 0.0, 0.0]
     """
 
-    record_types: ClassVar[dict[str, Any]] = {
-        kind.__name__: kind
-        for kind in (AveragedModel, Members, MixtureModel, MixtureParams, ClassStats, Online, Totals)
-    } | {"MixtureStats": ClassStats}  # its name in older files
+    record_types: ClassVar[dict[str, Any]] = records(
+        AveragedModel, Members, MixtureModel, MixtureParams, ClassStats, StreamState, Totals
+    )
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "smoothing": Number(0.0),
+        "weight_concentration": Number(1.0),
+        "init": WordOr(("random", "k-means++"), "an array of probabilities"),
+    }
 
     def __init__(
         self,
@@ -147,16 +153,7 @@ class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):  # type: ig
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._number("smoothing", 0.0)
-        self._number("weight_concentration", 1.0)
-        if isinstance(self.init, str) and self.init not in ("random", "k-means++"):
-            raise InputError(
-                f"{self._name}: init must be 'random', 'k-means++' or an array of probabilities; got {self.init!r}."
-            )
-
-    def _build(self, sums: Totals) -> MixtureModel:
+    def _build_model(self, sums: Totals) -> MixtureModel:
         return MixtureModel(
             n_components=int(self.n_components),
             target=sums.marginals,
@@ -166,11 +163,11 @@ class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):  # type: ig
             keep_all=bool(self.average_restarts),
         )
 
-    def _start(self, model: MixtureModel, sweep: Any, seed: int, restart: int) -> MixtureParams:
+    def _init_params(self, model: MixtureModel, sweep: Any, seed: int, restart: int) -> MixtureParams:
         if not isinstance(self.init, str):
             return self._given_start(model)
         if self.init == "k-means++":
-            return spread_start(model, sweep, seed, restart)
+            return kmeanspp_start(model, sweep, seed, restart)
         return random_start(model, seed, restart)
 
     def _n_starts(self) -> int:
@@ -191,18 +188,18 @@ class BernoulliMixture(Memberships, Averaging, LatentBitsEstimator):  # type: ig
         weights = np.full(model.n_components, 1.0 / model.n_components)
         return MixtureParams(weights, np.clip(probs, EDGE, 1 - EDGE))
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         self.weights_, self.components_ = self._params.weights, self._params.probs
         empty = [int(k) for k in np.flatnonzero(self.weights_ < STARVED / self.n_components)]
         self._warn_components(empty, _twins(self.components_, skip=set(empty)))
 
-    @available_if(lambda self: self.has_criteria)
+    @available_if(lambda self: self._has("bic"))
     def caic(self, X: Any) -> float:
         """Consistent AIC, smaller is better: -2 log L + p (log n + 1)."""
         value, n = self._log_likelihood(X)
         return -2 * value + self.n_free_ * (np.log(n) + 1)
 
-    @available_if(lambda self: self.has_criteria)
+    @available_if(lambda self: self._has("bic"))
     def sabic(self, X: Any) -> float:
         """Sample-size adjusted BIC, smaller is better: -2 log L + p log((n + 2) / 24)."""
         value, n = self._log_likelihood(X)

@@ -29,9 +29,9 @@ import numpy as np
 from ..data.block import ONE, UNKNOWN, ZERO, Block, Float
 from ..data.rng import stream
 from ..data.summary import Totals
-from ..engine.classes import aligned_zeros
 from ..engine.protocols import Sweep
-from ..engine.whole import gather_lists, plain_lists
+from ..maths.index_lists import gather_lists, plain_lists
+from ..maths.latent_class import aligned_zeros
 from .hyper import BlockCounts, Learning, PriorNumbers, draw_numbers
 from .partition_priors import PartitionPrior
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..engine.class_kernels import largest, score_row
+from ..maths.latent_class_kernels import largest, score_row
 
 # Candidates this far below the best one are not looked at: exp(-45) is lost in a sum with 1.
 FAR = -45.0

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..engine.kernels import uniform_at
+from ..maths.kernels import uniform_at
 
 # Stepping out ends after this many steps to a side (Neal 2003), which keeps the draw exact for any density.
 STEPS = 20

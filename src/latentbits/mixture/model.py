@@ -26,9 +26,16 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..data.block import UNKNOWN, Block, Float
-from ..engine.classes import ClassModel, ClassStats, Ready, draw_classes, floored_weights, made_ready
-from ..engine.protocols import Again
+from ..engine.protocols import ExtraPass
 from ..engine.stats import Lowest
+from ..maths.latent_class import (
+    ClassModel,
+    ClassPrecomputed,
+    ClassStats,
+    class_precomputed,
+    draw_classes,
+    floored_weights,
+)
 
 # Probabilities are kept this far from 0 and 1, so that one unseen value does not rule a class out for good.  The M-step
 # is concave in every probability, so clipping is the exact maximum on the clipped range and EM stays monotone.
@@ -56,20 +63,20 @@ class MixtureModel(ClassModel):
     total_weight: float = 1.0  # of all rows; shares of it, not counts, so that weights equal repeated rows
     keep_all: bool = False  # every start is kept, to be averaged
 
-    def ready(self, params: MixtureParams) -> Ready:
+    def precompute(self, params: MixtureParams) -> ClassPrecomputed:
         """Logarithms, once per pass."""
-        return mixture_ready(params)
+        return mixture_precomputed(params)
 
-    def objective(self, ready: Ready, stats: ClassStats) -> float:
+    def objective(self, precomputed: ClassPrecomputed, stats: ClassStats) -> float:
         """Log-likelihood plus log prior (up to a constant); log B = slope + log_off."""
         value = stats.log_likelihood
         if self.smoothing > 0:
-            value += self.smoothing * float((self.target @ ready.slope).sum() + ready.log_off.sum())
+            value += self.smoothing * float((self.target @ precomputed.slope).sum() + precomputed.log_off.sum())
         if self.concentration > 1:
-            value += (self.concentration - 1) * float(ready.log_weights.sum())
+            value += (self.concentration - 1) * float(precomputed.log_weights.sum())
         return value
 
-    def m_step(self, params: MixtureParams, stats: ClassStats, again: Again | None) -> MixtureParams:
+    def m_step(self, params: MixtureParams, stats: ClassStats, extra_pass: ExtraPass | None) -> MixtureParams:
         """Weighted shares of ones, drawn toward the column marginals."""
         weights = floored_weights(stats.mass + (self.concentration - 1))
         seen = stats.mass[:, None]
@@ -81,28 +88,28 @@ class MixtureModel(ClassModel):
         probs = on / total if known.all() else np.where(known, on / np.where(known, total, 1.0), self.target)
         return MixtureParams(weights, np.clip(probs, EDGE, 1 - EDGE))
 
-    def rescue(self, params: MixtureParams, stats: ClassStats, again: Again) -> MixtureParams | None:
+    def reseed_empty(self, params: MixtureParams, stats: ClassStats, extra_pass: ExtraPass) -> MixtureParams | None:
         """Seed a starved class at the worst explained row."""
         starved, least = int(np.argmin(stats.mass)), STARVED / self.n_components
         if stats.mass[starved] >= least * self.total_weight or self.n_components == 1:
             return None
-        worst = again(_WorstRow(self), self.ready(params))
+        worst = extra_pass(_WorstRow(self), self.precompute(params))
         probs = params.probs.copy()
         probs[starved] = seeded_profile(worst.payload, self.target)
         weights = params.weights.copy()
         weights[starved] = least
         return MixtureParams(weights / weights.sum(), probs)
 
-    def as_stats(self, params: MixtureParams) -> ClassStats:
+    def expected_stats(self, params: MixtureParams) -> ClassStats:
         """The sums per unit of weight of a table that these parameters fit."""
         return ClassStats(params.weights, (params.weights[:, None] * params.probs).T, None, 0.0)
 
-    def arrange(self, params: MixtureParams) -> MixtureParams:
+    def sort_components(self, params: MixtureParams) -> MixtureParams:
         """Classes by decreasing weight."""
         order = np.argsort(-params.weights, kind="stable")
         return MixtureParams(params.weights[order], params.probs[order])
 
-    def kept(self, params: MixtureParams) -> Float | None:
+    def restart_summary(self, params: MixtureParams) -> Float | None:
         """Every start as one vector, if they are to be averaged."""
         return pack_member(params) if self.keep_all else None
 
@@ -118,7 +125,7 @@ class MixtureModel(ClassModel):
         probs = 1.0 / (1.0 + np.exp(-np.clip(logits, -700, 700)))
         return MixtureParams(weights, np.clip(probs.reshape(like.probs.shape), EDGE, 1 - EDGE))
 
-    def draw(self, params: MixtureParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: MixtureParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) and their classes (n,)."""
         return draw_classes(params.weights, params.probs, n, rng)
 
@@ -127,11 +134,11 @@ class MixtureModel(ClassModel):
         return self.n_components - 1 + params.probs.size
 
 
-def mixture_ready(params: MixtureParams, pad: bool = True) -> Ready:
+def mixture_precomputed(params: MixtureParams, pad: bool = True) -> ClassPrecomputed:
     """Logarithms of a mixture, in the form that blocks need."""
     probs = np.ascontiguousarray(params.probs.T)
     log_off = np.log1p(-probs)
-    return made_ready(np.log(params.weights), np.log(probs) - log_off, log_off, params.probs, params, pad)
+    return class_precomputed(np.log(params.weights), np.log(probs) - log_off, log_off, params.probs, params, pad)
 
 
 def pack_member(params: MixtureParams) -> Float:
@@ -145,8 +152,8 @@ class _WorstRow:
     def __init__(self, model: MixtureModel) -> None:
         self.model = model
 
-    def __call__(self, block: Block, rows: None, ready: Ready) -> Lowest:
-        scores = np.where(block.row_weights() > 0, self.model.log_prob(block, ready), np.inf)
+    def __call__(self, block: Block, rows: None, precomputed: ClassPrecomputed) -> Lowest:
+        scores = np.where(block.row_weights() > 0, self.model.log_prob(block, precomputed), np.inf)
         i = int(np.argmin(scores))
         return Lowest(float(scores[i]), block.start + i, block.take(np.array([i])).codes()[0])
 

@@ -72,12 +72,12 @@ class PosteriorModel(EnsembleModel):
         probs = (beta + ones) / (beta + gamma + ones + zeros)
         return Members(weights, np.clip(probs, EDGE**2, 1 - EDGE), owner)
 
-    def novelty(self, block: Block, ready: Any) -> Float:
+    def novelty(self, block: Block, precomputed: Any) -> Float:
         """Probability (n,) that a row belongs to none of the blocks, by the rule of averaging."""
-        last = np.append(ready.starts[1:], len(ready.flat.base)) - 1
+        last = np.append(precomputed.starts[1:], len(precomputed.flat.base)) - 1
         out = np.empty(block.n_rows)
-        for rows, log_joint in self._flat(block, ready):
-            out[rows] = self._shares(log_joint, ready)[:, last].sum(axis=1)
+        for rows, log_joint in self._flat(block, precomputed):
+            out[rows] = self._shares(log_joint, precomputed)[:, last].sum(axis=1)
         return np.where(out > TINY / 1e-50, out, 0.0)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..base import LatentBitsEstimator, Memberships, Sampling
-from ..base.sampling import kept_draws, spaced
+from ..base import ChainsMixin, LatentBitsEstimator, MembershipsMixin, records
+from ..base.chains import kept_draws, spaced
+from ..base.options import Check, Flag, GammaPair, OneOf, Positive, Whole, WordOr
 from ..data.summary import Totals
 from ..engine.chains import Chain
-from ..engine.draws import diagnose
 from ..errors import BlocksWarning, InputError, UnmixedChainsWarning
+from ..maths.mcmc_diagnostics import diagnose
 from .draw_answers import DrawAnswers, short
 from .gibbs import TRACE, CollapsedGibbs, row_lists
 from .gibbs_starts import KINDS
@@ -41,19 +43,32 @@ class Draws(NamedTuple):
     gamma: Any
 
 
-class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  # type: ignore[misc]
+class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, LatentBitsEstimator):  # type: ignore[misc]
     """What the two estimators share."""
 
-    record_types: ClassVar = {
-        kind.__name__: kind
-        for kind in (
-            *(PosteriorParams, MixtureParams, BlockCounts, Draws, PointPartition, Totals),
-            *(PartitionPrior, FinitePrior, PitmanYorPrior, FiniteMixturesPrior),
-        )
-    }
+    record_types: ClassVar[dict[str, Any]] = records(
+        *(PosteriorParams, MixtureParams, BlockCounts, Draws, PointPartition, Totals),
+        *(PartitionPrior, FinitePrior, PitmanYorPrior, FiniteMixturesPrior),
+    )
     criterion = "cells"
     score_kind = "estimate"  # the mean over draws
-    has_criteria = False
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "alpha": Positive(),
+        "learn_alpha": Flag(),
+        "include_new": Flag(),
+        "alpha_prior": GammaPair(),
+        "cell_prior": GammaPair(),
+        "split_merge": Whole(0),
+        "hyper_every": Whole(1),
+        "answer_draws": Whole(1),
+        "start_blocks": Whole(1, others=(None,)),
+        "sampler": OneOf(("collapsed", "blocked")),
+        "learn_cells": OneOf((None, "shared", "feature")),
+        "point": OneOf(("binder", "vi", "best")),
+        "average": OneOf(("mean", "joint")),
+        "rule": OneOf(("mean", "plugin")),
+        "init": WordOr(KINDS, "the block number of every row"),
+    }
     draws_: Draws
 
     def fit_predict(self, X: Any, y: Any = None, **fit_options: Any) -> Any:
@@ -66,44 +81,6 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
     def _prior(self) -> PartitionPrior:
         """The prior over partitions."""
         raise NotImplementedError
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._positive("alpha")
-        self._flag("learn_alpha")
-        self._flag("include_new")
-        for name in ("alpha_prior", "cell_prior"):
-            self._pair(name)
-        self._whole("split_merge", 0)
-        self._whole("hyper_every", 1)
-        self._whole("answer_draws", 1)
-        if self.start_blocks is not None:
-            self._whole("start_blocks", 1)
-        for name, allowed in (
-            ("sampler", ("collapsed", "blocked")),
-            ("learn_cells", (None, "shared", "feature")),
-            ("point", ("binder", "vi", "best")),
-            ("average", ("mean", "joint")),
-            ("rule", ("mean", "plugin")),
-        ):
-            self._one_of(name, allowed)
-        if isinstance(self.init, str) and self.init not in KINDS:
-            raise InputError(
-                f"{self._name}: init must be one of {', '.join(map(repr, KINDS))}, or the block number of every row; got "
-                f"{self.init!r}."
-            )
-
-    def _pair(self, name: str) -> None:
-        """Refuse an option that is not a pair of positive numbers."""
-        try:
-            shape, rate = (float(value) for value in getattr(self, name))
-        except (TypeError, ValueError):
-            shape = rate = np.nan
-        if not (0 < shape < np.inf and 0 < rate < np.inf):
-            raise InputError(
-                f"{self._name}: {name} must be a pair (shape, rate) of positive numbers, of a Gamma prior; got "
-                f"{getattr(self, name)!r:.60}."
-            )
 
     def _cell_numbers(self, name: str, n_columns: int) -> Any:
         """β or γ as an array (1,) or (D,)."""
@@ -179,7 +156,7 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
             return blocked_gibbs(sweep, len(sums.ones), self._name, **common)
         return CollapsedGibbs(table=row_lists(sweep, sums), split_merge=int(self.split_merge), **common)
 
-    def _take_chains(self, process: Any, chains: list[Chain], sums: Totals, sweep: Any) -> None:
+    def _store_chains(self, process: Any, chains: list[Chain], sums: Totals, sweep: Any) -> None:
         chains, draws = kept_draws(chains, process)
         traces = self._traces(chains, draws)
         self.trace_ = _stacked_traces(chains)
@@ -258,8 +235,7 @@ class SampledMixture(DrawAnswers, Memberships, Sampling, LatentBitsEstimator):  
     @property
     def _model(self) -> PosteriorModel:
         """The answers, by the present options."""
-        self._one_of("average", ("mean", "joint"))
-        self._one_of("rule", ("mean", "plugin"))
+        self._check_some("average", "rule")
         return PosteriorModel(len(self._params.point.weights), self.average, self.rule, bool(self.include_new))
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ..engine.kernels import uniform_at
+from ..maths.kernels import uniform_at
 from .gibbs_kernels import log_marginal, one_at, seen_and_zeros, seen_at, zero_at
 
 

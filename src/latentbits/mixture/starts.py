@@ -7,7 +7,7 @@ import numpy as np
 from ..data.block import Float
 from ..data.rng import stream
 from ..engine.protocols import Sweep
-from ..engine.seeds import spread_rows
+from ..maths.kmeanspp import kmeanspp_rows
 from .model import EDGE, MixtureModel, MixtureParams, seeded_profile
 
 # Spread of the logits around the marginals.
@@ -25,9 +25,9 @@ def random_start(model: MixtureModel, seed: int, restart: int) -> MixtureParams:
     return MixtureParams(_equal(model), np.clip(probs, EDGE, 1 - EDGE))
 
 
-def spread_start(model: MixtureModel, sweep: Sweep, seed: int, restart: int) -> MixtureParams:
+def kmeanspp_start(model: MixtureModel, sweep: Sweep, seed: int, restart: int) -> MixtureParams:
     """Profiles seeded at rows far from each other."""
-    seeds = spread_rows(sweep, model.n_components, seed, restart)
+    seeds = kmeanspp_rows(sweep, model.n_components, seed, restart)
     probs = np.array([seeded_profile(row, model.target) for row in seeds])
     return MixtureParams(_equal(model), probs)
 

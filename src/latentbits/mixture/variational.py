@@ -13,23 +13,24 @@ with expected logarithms in place of logarithms; the objective is the evidence l
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, psi
-from sklearn.utils.validation import check_is_fitted
 
-from ..base import LatentBitsEstimator, Memberships
+from ..base import LatentBitsEstimator, MembershipsMixin, records
+from ..base.options import Check, OneOf, Positive
 from ..data.block import Float
 from ..data.summary import Totals
-from ..engine.classes import ClassStats, made_ready
-from ..engine.online import Online
-from ..engine.protocols import Again
-from .averaging import AveragedModel, Averaging
+from ..engine.protocols import ExtraPass
+from ..engine.stepwise_em import StreamState
+from ..maths.latent_class import ClassStats, class_precomputed
+from .averaging import AveragedModel, AveragingMixin
 from .ensemble import Members
 from .model import EDGE, MixtureModel, MixtureParams, pack_member
-from .starts import random_start, spread_start
+from .starts import kmeanspp_start, random_start
 
 
 class VariationalParams(NamedTuple):
@@ -54,18 +55,18 @@ class VariationalModel(MixtureModel):
     reorder: bool = True  # sticks by decreasing mass; not in streams, whose averages keep their places
     answering: bool = False  # rows are answered by posterior means, fitted by expected logarithms
 
-    def ready(self, params: Any) -> Any:
+    def precompute(self, params: Any) -> Any:
         """Expected logarithms, once per pass."""
         means = self.means(params)
         if self.answering:
-            return super().ready(means)
+            return super().precompute(means)
         total = psi(self.beta + self.gamma + params.on + params.off)
         log_on = (psi(self.beta + params.on) - total).T
         log_off = np.ascontiguousarray((psi(self.gamma + params.off) - total).T)
         slope = np.ascontiguousarray(log_on - log_off)
-        return made_ready(self.expected_log_weights(params.mass), slope, log_off, means.probs, params)
+        return class_precomputed(self.expected_log_weights(params.mass), slope, log_off, means.probs, params)
 
-    def final(self) -> VariationalModel:
+    def answer_model(self) -> VariationalModel:
         """The model that answers."""
         return replace(self, answering=True)
 
@@ -98,9 +99,9 @@ class VariationalModel(MixtureModel):
         weights = np.maximum(self.expected_weights(params.mass), 1e-300)
         return MixtureParams(weights / weights.sum(), np.clip(probs, EDGE**2, 1 - EDGE))
 
-    def objective(self, ready: Any, stats: ClassStats) -> float:
+    def objective(self, precomputed: Any, stats: ClassStats) -> float:
         """The evidence lower bound at the q(π), q(a) of this pass."""
-        return float(stats.log_likelihood - self.divergence(ready.params))
+        return float(stats.log_likelihood - self.divergence(precomputed.params))
 
     def divergence(self, params: VariationalParams) -> float:
         """KL(q(π) q(a) | prior)."""
@@ -112,7 +113,7 @@ class VariationalModel(MixtureModel):
         on, off = self.beta + params.on, self.gamma + params.off
         return value + float(_beta_divergence(on, off, self.beta, self.gamma).sum())
 
-    def m_step(self, params: Any, stats: ClassStats, again: Again | None) -> Any:
+    def m_step(self, params: Any, stats: ClassStats, extra_pass: ExtraPass | None) -> Any:
         """New sums; sticks are put into the order that the bound is highest in."""
         seen = stats.mass[:, None] - (0.0 if stats.unseen is None else stats.unseen.T)
         on = np.ascontiguousarray(stats.on.T)
@@ -136,21 +137,21 @@ class VariationalModel(MixtureModel):
         first, second = self._sticks(mass)
         return float((gammaln(first) + gammaln(second) - gammaln(first + second)).sum())
 
-    def rescue(self, params: Any, stats: ClassStats, again: Again) -> Any:
+    def reseed_empty(self, params: Any, stats: ClassStats, extra_pass: ExtraPass) -> Any:
         """Nothing: an empty component is what a Bayesian mixture with too many of them is meant to end with."""
         return None
 
-    def as_stats(self, params: Any) -> ClassStats:
+    def expected_stats(self, params: Any) -> ClassStats:
         """The sums per unit of weight."""
         weight = max(float(params.mass.sum()), 1e-300)
         unseen = params.mass[:, None] - params.on - params.off
         return ClassStats(params.mass / weight, params.on.T / weight, np.maximum(unseen, 0.0).T / weight, 0.0)
 
-    def arrange(self, params: Any) -> Any:
+    def sort_components(self, params: Any) -> Any:
         """Components by decreasing mass; sticks have an order of their own."""
         return params if self.weights == "sticks" else _ordered(params, np.argsort(-params.mass, kind="stable"))
 
-    def kept(self, params: Any) -> Float | None:
+    def restart_summary(self, params: Any) -> Float | None:
         """Posterior means of every start, if they are to be averaged."""
         return pack_member(self.means(params)) if self.keep_all else None
 
@@ -158,9 +159,9 @@ class VariationalModel(MixtureModel):
         """Not accelerated."""
         return None
 
-    def draw(self, params: Any, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: Any, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) and their classes (n,)."""
-        return super().draw(self.means(params), n, rng)
+        return super().sample_rows(self.means(params), n, rng)
 
     def n_free(self, params: Any) -> int:
         """Free parameters: K - 1 weights and K × D probabilities."""
@@ -188,7 +189,7 @@ def _dirichlet_divergence(parameters: Float, prior: Float) -> float:
     return float(value + ((parameters - prior) * expected).sum())
 
 
-class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator):  # type: ignore[override]
+class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEstimator):  # type: ignore[override]
     """Bayesian mixture of Bernoulli products by variational inference: a fast bound instead of chains.
 
     It fits like EM (blocks, Dask, streams), uses only as many components as it needs, and gives a lower bound on log
@@ -245,10 +246,16 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator): 
     [0, 0, 1, 1]
     """
 
-    record_types: ClassVar[dict[str, Any]] = {
-        kind.__name__: kind
-        for kind in (AveragedModel, Members, VariationalModel, VariationalParams, ClassStats, Online, Totals)
-    } | {"MixtureStats": ClassStats}  # its name in older files
+    record_types: ClassVar[dict[str, Any]] = records(
+        AveragedModel, Members, VariationalModel, VariationalParams, ClassStats, StreamState, Totals
+    )
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "weights": OneOf(("dirichlet", "sticks")),
+        "alpha": Positive(),
+        "beta": Positive(),
+        "gamma": Positive(),
+        "init": OneOf(("random", "k-means++")),
+    }
 
     def __init__(
         self,
@@ -297,14 +304,7 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator): 
 
     accelerate = False  # the expected logarithms are not extrapolated
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        for name in ("alpha", "beta", "gamma"):
-            self._positive(name)
-        self._one_of("weights", ("dirichlet", "sticks"))
-        self._one_of("init", ("random", "k-means++"))
-
-    def _build(self, sums: Totals) -> VariationalModel:
+    def _build_model(self, sums: Totals) -> VariationalModel:
         return VariationalModel(
             n_components=int(self.n_components),
             target=sums.marginals,
@@ -316,13 +316,13 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator): 
             keep_all=bool(self.average_restarts),
         )
 
-    def _streaming(self, model: VariationalModel) -> VariationalModel:
+    def _stream_model(self, model: VariationalModel) -> VariationalModel:
         return replace(model, reorder=False)
 
-    def _start(self, model: VariationalModel, sweep: Any, seed: int, restart: int) -> VariationalParams:
+    def _init_params(self, model: VariationalModel, sweep: Any, seed: int, restart: int) -> VariationalParams:
         """Sums that the starting profiles of the EM mixture stand for."""
         start = (
-            spread_start(model, sweep, seed, restart)
+            kmeanspp_start(model, sweep, seed, restart)
             if self.init == "k-means++"
             else random_start(model, seed, restart)
         )
@@ -330,7 +330,7 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator): 
         on = mass[:, None] * start.probs
         return VariationalParams(mass, on, mass[:, None] - on)
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         model: Any = self._model.best if isinstance(self._model, AveragedModel) else self._model
         means = model.means(self._params)
         self.weights_, self.components_ = means.weights, means.probs
@@ -338,7 +338,7 @@ class VariationalBernoulliMixture(Memberships, Averaging, LatentBitsEstimator): 
 
     def summary(self) -> str:
         """A few lines on the fit: bound, starts, components in use."""
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         used = int((self.expected_rows_ >= 1).sum())
         return (
             f"{super().summary()}\nthe objective is a lower bound on log p(table); {used} components hold a row or more"

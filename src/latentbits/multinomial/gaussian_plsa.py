@@ -6,19 +6,20 @@ Story: a rating of user u for item y has cause z with probability ``theta[u, z]`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..base import LatentBitsEstimator
-from ..base.recommending import Recommending
+from ..base import LatentBitsEstimator, records
+from ..base.options import Check, Number, OneOf, Positive
+from ..base.recommending import RecommendingMixin
 from ..data.block import Float
 from ..data.ratings import Ratings
 from ..data.rng import content_uniforms, stream
 from ..data.summary import ValueTotals
-from ..engine.protocols import Again, Model
+from ..engine.protocols import ExtraPass, Model
 from ..errors import InputError
 
 FOLD_IN_STEPS = 20
@@ -40,7 +41,7 @@ class GaussianStats(NamedTuple):
     log_likelihood: float
 
 
-class Ready(NamedTuple):
+class GaussianPlsaPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
     tables: Float  # (D, 3, K) as of the Bernoulli-Gauss model
@@ -52,7 +53,7 @@ class GaussianPlsaModel(Model):
     """The maths; row state is theta (n, K).  Items are drawn by ``value_smoothing`` ratings of ``center`` and ``spread``."""
 
     params_type: ClassVar[Any] = GaussianParams
-    has_rows = True
+    has_row_state = True
 
     n_components: int
     temperature: float = 1.0
@@ -66,38 +67,47 @@ class GaussianPlsaModel(Model):
         """Tempered steps are no EM."""
         return bool(self.temperature == 1.0)
 
-    def start_rows(self, block: Any, params: GaussianParams, seed: int, restart: int) -> Float:
+    def init_rows(self, block: Any, params: GaussianParams, seed: int, restart: int) -> Float:
         """Shares drawn from the simplex, by what the user rated."""
         shares = -np.log1p(-content_uniforms(block.keys(), self.n_components, seed, "start", restart, 1))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def ready(self, params: GaussianParams) -> Ready:
+    def precompute(self, params: GaussianParams) -> GaussianPlsaPrecomputed:
         """Logarithms, once per pass."""
         tables = np.empty((params.means.shape[1], 3, self.n_components))
         tables[:, 0] = -0.5 * (LOG_TWO_PI + np.log(params.variances)).T
         tables[:, 1] = params.means.T
         tables[:, 2] = (0.5 / params.variances).T
-        return Ready(tables, params)
+        return GaussianPlsaPrecomputed(tables, params)
 
-    def e_step(self, block: Any, rows: Float, ready: Ready) -> tuple[GaussianStats, Float]:
+    def e_step(self, block: Any, rows: Float, precomputed: GaussianPlsaPrecomputed) -> tuple[GaussianStats, Float]:
         """Sums of the ratings of the causes, and the new shares of the users."""
         from .kernels import rating_rows
 
         theta, logs, weights = rows.copy(), np.empty(block.n_rows), block.row_weights()
-        sums = np.zeros(ready.tables.shape)
+        sums = np.zeros(precomputed.tables.shape)
         rating_rows(
-            block.indptr, block.indices, block.values, weights, ready.tables, self.temperature, 1, theta, sums, logs
+            block.indptr,
+            block.indices,
+            block.values,
+            weights,
+            precomputed.tables,
+            self.temperature,
+            1,
+            theta,
+            sums,
+            logs,
         )
         return GaussianStats(sums, float(logs @ weights)), theta
 
-    def objective(self, ready: Ready, stats: GaussianStats) -> float:
+    def objective(self, precomputed: GaussianPlsaPrecomputed, stats: GaussianStats) -> float:
         """Log-likelihood of all ratings plus the log prior of the items."""
-        params = ready.params
+        params = precomputed.params
         away = self.spread + (params.means - self.center) ** 2
         prior = np.log(params.variances) + away / params.variances
         return stats.log_likelihood - 0.5 * self.value_smoothing * float(prior.sum())
 
-    def m_step(self, params: GaussianParams, stats: GaussianStats, again: Again | None) -> GaussianParams:
+    def m_step(self, params: GaussianParams, stats: GaussianStats, extra_pass: ExtraPass | None) -> GaussianParams:
         """Weighted moments, drawn toward those of all ratings."""
         count, first, second = (np.ascontiguousarray(stats.sums[:, i].T) for i in range(3))
         total = np.maximum(count + self.value_smoothing, 1e-300)
@@ -108,36 +118,36 @@ class GaussianPlsaModel(Model):
         mass = count.sum(axis=1)
         return GaussianParams(means, variances, mass / max(float(mass.sum()), 1e-300))
 
-    def arrange(self, params: GaussianParams) -> GaussianParams:
+    def sort_components(self, params: GaussianParams) -> GaussianParams:
         """Causes by decreasing share."""
         order = np.argsort(-params.weights, kind="stable")
         return GaussianParams(params.means[order], params.variances[order], params.weights[order])
 
-    def folded(self, block: Any, ready: Ready) -> tuple[Float, Float]:
+    def folded(self, block: Any, precomputed: GaussianPlsaPrecomputed) -> tuple[Float, Float]:
         """Shares (n, K) of users at given items, and the log-likelihoods (n,) of their ratings."""
         from .kernels import rating_rows
 
-        theta, logs = np.tile(ready.params.weights, (block.n_rows, 1)), np.empty(block.n_rows)
-        lists = (block.indptr, block.indices, block.values, np.ones(block.n_rows), ready.tables)
+        theta, logs = np.tile(precomputed.params.weights, (block.n_rows, 1)), np.empty(block.n_rows)
+        lists = (block.indptr, block.indices, block.values, np.ones(block.n_rows), precomputed.tables)
         nothing = np.empty((0, 3, self.n_components))
         rating_rows(*lists, self.temperature, FOLD_IN_STEPS, theta, nothing, logs)
         rating_rows(*lists, 1.0, 1, theta.copy(), nothing, logs)
         return theta, logs
 
-    def represent(self, block: Any, ready: Ready) -> Float:
+    def represent(self, block: Any, precomputed: GaussianPlsaPrecomputed) -> Float:
         """P(cause | user) (n, K)."""
-        return self.folded(block, ready)[0]
+        return self.folded(block, precomputed)[0]
 
-    def log_prob(self, block: Any, ready: Ready) -> Float:
+    def log_prob(self, block: Any, precomputed: GaussianPlsaPrecomputed) -> Float:
         """Log-likelihood (n,) of the scaled ratings at the shares folded in."""
-        return self.folded(block, ready)[1]
+        return self.folded(block, precomputed)[1]
 
     def n_free(self, params: GaussianParams) -> int:
         """Free parameters of the items; every user brings K - 1 more."""
         return 2 * params.means.size
 
 
-class GaussianPLSA(Recommending, LatentBitsEstimator):  # type: ignore[misc]
+class GaussianPLSA(RecommendingMixin, LatentBitsEstimator):  # type: ignore[misc]
     """Gaussian probabilistic latent semantic analysis of ratings (Hofmann 2003).
 
     Parameters
@@ -183,16 +193,20 @@ class GaussianPLSA(Recommending, LatentBitsEstimator):  # type: ignore[misc]
     (2,)
     """
 
-    record_types: ClassVar = {kind.__name__: kind for kind in (GaussianPlsaModel, GaussianParams, ValueTotals)}
+    record_types: ClassVar[dict[str, Any]] = records(GaussianPlsaModel, GaussianParams, ValueTotals)
     score_kind = "estimate"
     scale = None
-    fills = False
-    streams = False
-    samples = False
     accelerate = False
-    has_criteria = False
     warm_start = False
     work = 4
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "user_scale": OneOf(("zscore", "none")),
+        "duplicates": OneOf(("error", "last", "mean")),
+        "unknown": OneOf(("error", "prior")),
+        "value_smoothing": Number(0.0),
+        "variance_floor": Positive(),
+        "temperature": Positive(most=1.0),
+    }
 
     def __init__(
         self,
@@ -233,34 +247,23 @@ class GaussianPLSA(Recommending, LatentBitsEstimator):  # type: ignore[misc]
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._one_of("user_scale", ("zscore", "none"))
-        self._one_of("duplicates", ("error", "last", "mean"))
-        self._one_of("unknown", ("error", "prior"))
-        self._number("value_smoothing", 0.0)
-        self._positive("variance_floor")
-        self._positive("temperature")
-        if self.temperature > 1:
-            raise InputError(f"{self._name}: temperature must be above 0 and up to 1; got {self.temperature!r}.")
-
     def _check_table(self, sums: Any) -> None:
         if sums.n_rows < self.n_components:
             raise InputError(f"{self._name}: {self.n_components} causes need as many users; there are {sums.n_rows}.")
 
-    def _build(self, sums: Any) -> GaussianPlsaModel:
+    def _build_model(self, sums: Any) -> GaussianPlsaModel:
         strengths = (float(self.temperature), float(self.value_smoothing), float(self.variance_floor))
         prior = self._overall if self.user_scale == "none" else (0.0, 1.0)
         return GaussianPlsaModel(int(self.n_components), *strengths, *prior)
 
-    def _start(self, model: GaussianPlsaModel, sweep: Any, seed: int, restart: int) -> GaussianParams:
+    def _init_params(self, model: GaussianPlsaModel, sweep: Any, seed: int, restart: int) -> GaussianParams:
         shape = (model.n_components, self.n_features_in_)
         means = model.center + 0.1 * np.sqrt(model.spread) * stream(seed, "start", restart).standard_normal(shape)
         return GaussianParams(
             means, np.full(shape, model.spread), np.full(model.n_components, 1.0 / model.n_components)
         )
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         self.means_, self.variances_, self.weights_ = self._params
         self.components_ = self.means_
         self._keep_ratings()
@@ -277,13 +280,13 @@ class GaussianPLSA(Recommending, LatentBitsEstimator):  # type: ignore[misc]
         -------
         (n,) array
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         return self._points(self._training(), *self._pairs(users, items))
 
     def _points(self, ratings: Ratings, rows: Any, columns: Any) -> Any:
         """Predictions of cells: the user's mean, and what the causes say of the item."""
         source, scaled = self._without_cells(ratings, rows, columns)
-        ready = self._model.ready(self._params)
-        theta = np.concatenate([self._model.represent(source.block(b), ready) for b in range(source.n_blocks)])
+        precomputed = self._model.precompute(self._params)
+        theta = np.concatenate([self._model.represent(source.block(b), precomputed) for b in range(source.n_blocks)])
         means = np.where((np.asarray(columns) < 0)[:, None], self._model.center, self.means_.T[np.maximum(columns, 0)])
         return scaled.means + scaled.spreads * (theta * means).sum(axis=1)

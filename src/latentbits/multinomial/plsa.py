@@ -9,20 +9,22 @@ loses; b < 1 (tempering) keeps topics from fitting single rows.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from ..base import LatentBitsEstimator, RowUnknowns
+from ..base import LatentBitsEstimator, RowStateMixin, records
 from ..base.common import seed_of
+from ..base.options import Check, Number, Positive
 from ..data.block import Float
 from ..data.checks import check_weights
 from ..data.rng import content_uniforms, stream
 from ..data.summary import ValueTotals
 from ..data.values import REALS, whole_table
-from ..engine.protocols import Again, Model
+from ..engine.protocols import ExtraPass, Model
 from ..errors import InputError, LatentBitsWarning
 from .counts import check_counts
 
@@ -48,7 +50,7 @@ class PlsaStats(NamedTuple):
     log_likelihood: float
 
 
-class Ready(NamedTuple):
+class PlsaPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
     words: Float  # (D, K), to the power of the temperature
@@ -60,7 +62,7 @@ class PlsaModel(Model):
     """The maths; row state is theta (n, K)."""
 
     params_type: ClassVar[Any] = PlsaParams
-    has_rows = True
+    has_row_state = True
 
     n_components: int
     temperature: float = 1.0
@@ -72,35 +74,35 @@ class PlsaModel(Model):
         """Tempered steps are no EM."""
         return bool(self.temperature == 1.0)
 
-    def start_rows(self, block: Any, params: PlsaParams, seed: int, restart: int) -> Float:
+    def init_rows(self, block: Any, params: PlsaParams, seed: int, restart: int) -> Float:
         """Shares drawn from the simplex, by what the row holds."""
         shares = -np.log1p(-content_uniforms(block.keys(), self.n_components, seed, "start", restart, 1))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
-    def ready(self, params: PlsaParams) -> Ready:
+    def precompute(self, params: PlsaParams) -> PlsaPrecomputed:
         """Words by column."""
         words = np.ascontiguousarray(params.probs.T)
-        return Ready(words if self.temperature == 1.0 else words**self.temperature, params)
+        return PlsaPrecomputed(words if self.temperature == 1.0 else words**self.temperature, params)
 
-    def e_step(self, block: Any, rows: Float, ready: Ready) -> tuple[PlsaStats, Float]:
+    def e_step(self, block: Any, rows: Float, precomputed: PlsaPrecomputed) -> tuple[PlsaStats, Float]:
         """Sums of the counts of the topics, and the new shares of the rows."""
         from .kernels import aspect_rows
 
         theta, logs, weights = rows.copy(), np.empty(block.n_rows), block.row_weights()
         counts = np.zeros((block.n_columns, self.n_components))
         aspect_rows(
-            block.indptr, block.indices, block.values, weights, ready.words, self.temperature, theta, counts, logs
+            block.indptr, block.indices, block.values, weights, precomputed.words, self.temperature, theta, counts, logs
         )
         counted = weights > 0  # rows that do not count may hold words that no topic has
         return PlsaStats(counts, float(logs[counted] @ weights[counted])), theta
 
-    def objective(self, ready: Ready, stats: PlsaStats) -> float:
+    def objective(self, precomputed: PlsaPrecomputed, stats: PlsaStats) -> float:
         """Log-likelihood of all tokens plus the log prior of the words."""
         if self.smoothing == 0:
             return stats.log_likelihood
-        return stats.log_likelihood + self.smoothing * float(np.log(ready.params.probs).sum())
+        return stats.log_likelihood + self.smoothing * float(np.log(precomputed.params.probs).sum())
 
-    def m_step(self, params: PlsaParams, stats: PlsaStats, again: Again | None) -> PlsaParams:
+    def m_step(self, params: PlsaParams, stats: PlsaStats, extra_pass: ExtraPass | None) -> PlsaParams:
         """Shares of counts."""
         counts = np.ascontiguousarray(stats.counts.T) + self.smoothing
         total = counts.sum(axis=1, keepdims=True)
@@ -108,33 +110,33 @@ class PlsaModel(Model):
         mass = stats.counts.sum(axis=0)
         return PlsaParams(probs, mass / max(float(mass.sum()), 1e-300))
 
-    def arrange(self, params: PlsaParams) -> PlsaParams:
+    def sort_components(self, params: PlsaParams) -> PlsaParams:
         """Topics by decreasing weight."""
         order = np.argsort(-params.weights, kind="stable")
         return PlsaParams(params.probs[order], params.weights[order])
 
-    def folded(self, block: Any, ready: Ready) -> tuple[Float, Float]:
+    def folded(self, block: Any, precomputed: PlsaPrecomputed) -> tuple[Float, Float]:
         """Shares (n, K) of rows at given words, and their log-likelihoods (n,)."""
         from .kernels import aspect_rows, fold_rows
 
         theta, logs = np.full((block.n_rows, self.n_components), 1.0 / self.n_components), np.empty(block.n_rows)
         lists = (block.indptr, block.indices, block.values)
-        fold_rows(*lists, ready.words, self.temperature, MOST_STEPS, SETTLED, theta, logs)
-        plain = np.ascontiguousarray(ready.params.probs.T)
+        fold_rows(*lists, precomputed.words, self.temperature, MOST_STEPS, SETTLED, theta, logs)
+        plain = np.ascontiguousarray(precomputed.params.probs.T)
         aspect_rows(*lists, np.ones(block.n_rows), plain, 1.0, theta.copy(), np.empty((0, self.n_components)), logs)
         return theta, logs
 
-    def represent(self, block: Any, ready: Ready) -> Float:
+    def represent(self, block: Any, precomputed: PlsaPrecomputed) -> Float:
         """P(topic | row) (n, K)."""
-        return self.folded(block, ready)[0]
+        return self.folded(block, precomputed)[0]
 
-    def fold_in(self, block: Any, ready: Ready) -> Float:
+    def fold_in(self, block: Any, precomputed: PlsaPrecomputed) -> Float:
         """Log-likelihood (n,) of the tokens at the best shares of their rows."""
-        return self.folded(block, ready)[1]
+        return self.folded(block, precomputed)[1]
 
     log_prob = fold_in
 
-    def draw(self, params: PlsaParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: PlsaParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) of counts with shares drawn around the topic weights, and these shares (n, K)."""
         theta = rng.dirichlet(np.maximum(params.weights, 1e-6) * self.n_components, size=n)
         lengths = rng.poisson(self.mean_length, size=n)
@@ -146,7 +148,7 @@ class PlsaModel(Model):
         return params.probs.size - self.n_components
 
 
-class PLSA(RowUnknowns, LatentBitsEstimator):
+class PLSA(RowStateMixin, LatentBitsEstimator):
     """Probabilistic latent semantic analysis: rows of counts as mixtures of topics.
 
     Parameters
@@ -197,15 +199,16 @@ class PLSA(RowUnknowns, LatentBitsEstimator):
     ((4, 2), True)
     """
 
-    record_types: ClassVar = {kind.__name__: kind for kind in (PlsaModel, PlsaParams, ValueTotals)}
+    record_types: ClassVar[dict[str, Any]] = records(PlsaModel, PlsaParams, ValueTotals)
     binarize = REALS
     score_kind = "estimate"
     criterion = "rows"
-    has_criteria = False
-    streams = False
-    fills = False
     accelerate = False
     work = 4
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "smoothing": Number(0.0),
+        "temperature": Positive(most=1.0, others=("auto",)),
+    }
 
     def __init__(
         self,
@@ -239,15 +242,6 @@ class PLSA(RowUnknowns, LatentBitsEstimator):
         self.time_limit = time_limit
         self.checkpoint = checkpoint
         self.callbacks = callbacks
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._number("smoothing", 0.0)
-        if isinstance(self.temperature, str) and self.temperature == "auto":
-            return
-        self._positive("temperature")
-        if self.temperature > 1:
-            raise InputError(f"{self._name}: temperature must be above 0 and up to 1; got {self.temperature!r}.")
 
     def _check_table(self, sums: Any) -> None:
         check_counts(self, sums)
@@ -302,19 +296,19 @@ class PLSA(RowUnknowns, LatentBitsEstimator):
             b = round(0.9 * b, 6)
         self.temperature_ = min(self.perplexities_, key=lambda b: self.perplexities_[b])
 
-    def _build(self, sums: Any) -> PlsaModel:
+    def _build_model(self, sums: Any) -> PlsaModel:
         length = float(sums.sums.sum() / sums.weight)
         return PlsaModel(int(self.n_components), self.temperature_, float(self.smoothing), length)
 
-    def _start(self, model: PlsaModel, sweep: Any, seed: int, restart: int) -> PlsaParams:
+    def _init_params(self, model: PlsaModel, sweep: Any, seed: int, restart: int) -> PlsaParams:
         probs = stream(seed, "start", restart).dirichlet(np.ones(self.n_features_in_), size=model.n_components)
         return PlsaParams(np.maximum(probs, 1e-12), np.full(model.n_components, 1.0 / model.n_components))
 
-    def _take(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
-        super()._take(model, sweep, result, sums)
+    def _store_result(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
+        super()._store_result(model, sweep, result, sums)
         self.marginals_ = (sums.sums + 0.5) / (sums.sums.sum() + 0.5 * len(sums.sums))
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         self.components_, self.weights_ = self._params.probs, self._params.weights
 
     def document_weights(self, X: Any) -> Any:
@@ -330,13 +324,13 @@ class PLSA(RowUnknowns, LatentBitsEstimator):
             Each column of the first sums to one.
         """
         theta = np.asarray(self.transform(X))
-        totals = self._per_row(X, _lengths)
+        totals = self._ask(X).by_rows(_lengths)
         joint = theta * totals[:, None] / totals.sum()
         weights = joint.sum(axis=0)
         return joint / np.maximum(weights, 1e-300), weights
 
 
-def _lengths(block: Any, ready: Any) -> Float:
+def _lengths(block: Any, precomputed: Any) -> Float:
     """Counts of every row of a block (n,)."""
     rows = np.repeat(np.arange(block.n_rows), block.row_counts())
     out: Float = np.bincount(rows, weights=block.values, minlength=block.n_rows).astype(np.float64)

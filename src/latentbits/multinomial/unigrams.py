@@ -5,20 +5,21 @@ Story: a row takes topic s with probability ``weights[s]``; each of its tokens i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..base import LatentBitsEstimator, Memberships
+from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.common import digest_of
+from ..base.options import Check, Number, WordOr
 from ..data.block import Float
 from ..data.summary import ValueTotals
 from ..data.values import REALS
-from ..engine.classes import floored_weights
-from ..engine.protocols import Again
-from ..engine.topics import TopicModel, given_shares, given_start, n_starts, started, tempered_shares
-from ..errors import InputError
+from ..engine.protocols import ExtraPass
+from ..maths.latent_class import floored_weights
+from ..maths.topics import TopicModel, given_shares, given_start, n_starts, started, tempered_shares
 from .counts import check_counts
 
 
@@ -39,7 +40,7 @@ class UnigramStats(NamedTuple):
     log_likelihood: float
 
 
-class Ready(NamedTuple):
+class UnigramPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
     base: Float
@@ -56,24 +57,24 @@ class UnigramModel(TopicModel):
     smoothing: float = 1.0
     mean_length: float = 1.0
 
-    def ready(self, params: UnigramParams) -> Ready:
+    def precompute(self, params: UnigramParams) -> UnigramPrecomputed:
         """Logarithms, once per pass."""
         with np.errstate(divide="ignore"):
             logs = np.maximum(np.log(params.probs), -1e300)
-        return Ready(np.log(params.weights), np.ascontiguousarray(logs.T), params)
+        return UnigramPrecomputed(np.log(params.weights), np.ascontiguousarray(logs.T), params)
 
-    def scores(self, block: Any, ready: Ready) -> Float:
+    def scores(self, block: Any, precomputed: UnigramPrecomputed) -> Float:
         """log p(row, topic) (n, K)."""
         from .kernels import score_counts
 
         out = np.empty((block.n_rows, self.n_components))
-        score_counts(block.indptr, block.indices, block.values, ready.base, ready.logs, out)
+        score_counts(block.indptr, block.indices, block.values, precomputed.base, precomputed.logs, out)
         return out
 
-    def e_step(self, block: Any, rows: None, ready: Ready) -> tuple[UnigramStats, None]:
+    def e_step(self, block: Any, rows: None, precomputed: UnigramPrecomputed) -> tuple[UnigramStats, None]:
         """Shares of the topics and their sums."""
         weights = block.row_weights()
-        shares, logs = tempered_shares(self.scores(block, ready), ready.params.temperature, weights)
+        shares, logs = tempered_shares(self.scores(block, precomputed), precomputed.params.temperature, weights)
         return self.summed(block, shares)._replace(log_likelihood=float(logs @ weights)), None
 
     def summed(self, block: Any, shares: Float) -> UnigramStats:
@@ -84,11 +85,11 @@ class UnigramModel(TopicModel):
         sum_counts(block.indptr, block.indices, block.values, shares, counts)
         return UnigramStats(shares.sum(axis=0), counts, 0.0)
 
-    def objective(self, ready: Ready, stats: UnigramStats) -> float:
+    def objective(self, precomputed: UnigramPrecomputed, stats: UnigramStats) -> float:
         """Log-likelihood plus the log prior of the words."""
-        return stats.log_likelihood + (self.smoothing * float(ready.logs.sum()) if self.smoothing > 0 else 0.0)
+        return stats.log_likelihood + (self.smoothing * float(precomputed.logs.sum()) if self.smoothing > 0 else 0.0)
 
-    def m_step(self, params: UnigramParams | None, stats: UnigramStats, again: Again | None) -> UnigramParams:
+    def m_step(self, params: UnigramParams | None, stats: UnigramStats, extra_pass: ExtraPass | None) -> UnigramParams:
         """Shares of rows and of counts."""
         counts = np.ascontiguousarray(stats.counts.T) + self.smoothing
         total = counts.sum(axis=1, keepdims=True)
@@ -96,12 +97,12 @@ class UnigramModel(TopicModel):
         temperature, warming = (1.0, 1.0) if params is None else (params.temperature, params.warming)
         return UnigramParams(floored_weights(stats.mass), probs, min(1.0, temperature * warming), warming)
 
-    def arrange(self, params: UnigramParams) -> UnigramParams:
+    def sort_components(self, params: UnigramParams) -> UnigramParams:
         """Topics by decreasing weight."""
         order = np.argsort(-params.weights, kind="stable")
         return UnigramParams(params.weights[order], params.probs[order])
 
-    def draw(self, params: UnigramParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: UnigramParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) of counts, as long as training rows are on average, and their topics (n,)."""
         topics = rng.choice(self.n_components, size=n, p=params.weights)
         lengths = rng.poisson(self.mean_length, size=n)
@@ -112,7 +113,7 @@ class UnigramModel(TopicModel):
         return self.n_components - 1 + params.probs.size - self.n_components
 
 
-class MixtureOfUnigrams(Memberships, LatentBitsEstimator):  # type: ignore[override]
+class MixtureOfUnigrams(MembershipsMixin, LatentBitsEstimator):  # type: ignore[override]
     """Mixture of unigrams: every row of counts has one topic, its tokens are drawn from that topic's words.
 
     With one component per class it is multinomial naive Bayes.
@@ -156,12 +157,14 @@ class MixtureOfUnigrams(Memberships, LatentBitsEstimator):  # type: ignore[overr
     True
     """
 
-    record_types: ClassVar = {kind.__name__: kind for kind in (UnigramModel, UnigramParams, ValueTotals)}
+    record_types: ClassVar[dict[str, Any]] = records(UnigramModel, UnigramParams, ValueTotals)
     binarize = REALS
-    streams = False
-    fills = False
     accelerate = False
     work = 4
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "smoothing": Number(0.0),
+        "init": WordOr(("portfolio", "k-means", "anneal", "random"), "an array of shares or labels"),
+    }
 
     def __init__(
         self,
@@ -196,25 +199,16 @@ class MixtureOfUnigrams(Memberships, LatentBitsEstimator):  # type: ignore[overr
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._number("smoothing", 0.0)
-        if isinstance(self.init, str) and self.init not in ("portfolio", "k-means", "anneal", "random"):
-            raise InputError(
-                f"{self._name}: init must be 'portfolio', 'k-means', 'anneal', 'random' or an array of shares or labels; got "
-                f"{self.init!r}."
-            )
-
     def _check_table(self, sums: Any) -> None:
         check_counts(self, sums)
 
-    def _build(self, sums: Any) -> UnigramModel:
+    def _build_model(self, sums: Any) -> UnigramModel:
         return UnigramModel(int(self.n_components), float(self.smoothing), float(sums.sums.sum() / sums.weight))
 
     def _n_starts(self) -> int:
         return n_starts(self.init, int(self.n_init)) if isinstance(self.init, str) else 1
 
-    def _start(self, model: UnigramModel, sweep: Any, seed: int, restart: int) -> UnigramParams:
+    def _init_params(self, model: UnigramModel, sweep: Any, seed: int, restart: int) -> UnigramParams:
         if isinstance(self.init, str):
             params: UnigramParams = started(model, sweep, self.init, self.n_features_in_, seed, restart)
         else:
@@ -224,9 +218,9 @@ class MixtureOfUnigrams(Memberships, LatentBitsEstimator):  # type: ignore[overr
     def _start_digest(self) -> str:
         return "" if isinstance(self.init, str) else digest_of((np.asarray(self.init, dtype=float),))
 
-    def _take(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
-        super()._take(model, sweep, result, sums)
+    def _store_result(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
+        super()._store_result(model, sweep, result, sums)
         self.marginals_ = (sums.sums + 0.5) / (sums.sums.sum() + 0.5 * len(sums.sums))
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         self.weights_, self.components_ = self._params.weights, self._params.probs

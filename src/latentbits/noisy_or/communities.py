@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..base import frame_of
 from ..data.block import Block, Float
@@ -36,7 +35,7 @@ class Communities(BaseEstimator):
             of the column), explained (share of the member's ones that the community explains, from the model), and the
             other communities of the member.
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         names, links = self._feature_names(), self.components_
         theta = self._params.theta
         # What a source adds to the expected strength of a column, as a share of all that goes there.
@@ -80,8 +79,8 @@ class Communities(BaseEstimator):
         list of dict
             With community, rank, row, posterior, and how many other communities the row is in.
         """
-        check_is_fitted(self, "_params")
-        odds = self._per_row(X, self._model.log_odds)
+        self._check_fitted()
+        odds = self._ask(X).by_rows(self._model.log_odds)
         posteriors, on = 0.5 * (1.0 + np.tanh(0.5 * odds)), odds > 0
         out = []
         for k in range(odds.shape[1]):
@@ -118,8 +117,9 @@ class Communities(BaseEstimator):
             With first, second, rows (expected number in both), ratio (to independence), common members and their Jaccard
             index.
         """
-        sweep, ready = self._asked(X)
-        both, alone, weight = sweep.map(_Both(self._model), [None] * sweep.n_blocks, ready, keep_rows=False)[0]
+        asked = self._ask(X)
+        sweep, precomputed = asked.sweep, asked.precomputed
+        both, alone, weight = sweep.map(_Both(self._model), [None] * sweep.n_blocks, precomputed, keep_rows=False)[0]
         names, member = self._feature_names(), self.components_ >= least
         out = []
         for a in range(len(alone)):
@@ -161,14 +161,14 @@ class Communities(BaseEstimator):
             Nodes have ``kind`` ("community", "member" or "row") and ``label``; edges have ``weight`` (link probability or
             posterior).  ``networkx.write_graphml`` and ``write_gexf`` write it.
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         try:
             import networkx as nx
         except ImportError:
             raise need("networkx", "links", "A graph") from None
         graph = nx.Graph()
         names = self._feature_names()
-        posteriors = None if X is None else self._per_row(X, self._model.represent)
+        posteriors = None if X is None else self._ask(X).by_rows(self._model.represent)
         sizes = self._expected_rows() if posteriors is None else posteriors.sum(axis=0)
         for k in range(self.n_components):
             graph.add_node(f"community {k}", kind="community", label=f"community {k}", rows=float(sizes[k]))
@@ -190,6 +190,6 @@ class _Both:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def __call__(self, block: Block, rows: Any, ready: Any) -> tuple[tuple[Float, Float, float], None]:
-        shares, weights = self.model.represent(block, ready), block.row_weights()
+    def __call__(self, block: Block, rows: Any, precomputed: Any) -> tuple[tuple[Float, Float, float], None]:
+        shares, weights = self.model.represent(block, precomputed), block.row_weights()
         return (shares.T @ (shares * weights[:, None]), weights @ shares, float(weights.sum())), None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..base import LatentBitsEstimator
+from ..base import LatentBitsEstimator, records
+from ..base.options import BetaPair, Check, OneOf, Whole, WordOr, beta_pair
 from ..data.source import FirstBlock
 from ..data.summary import Totals
 from ..engine.em import EMOptions, Point, State, em
-from ..engine.online import Online
+from ..engine.stepwise_em import StreamState
 from ..engine.sweep import LocalSweep
 from ..errors import DuplicateComponentWarning, EmptyComponentWarning, InputError, TableWarning
 from .communities import Communities
@@ -127,11 +129,20 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
     True
     """
 
-    record_types: ClassVar = {
-        kind.__name__: kind for kind in (NoisyOrModel, NoisyOrParams, NoisyOrStats, Online, Totals)
-    }
+    record_types: ClassVar[dict[str, Any]] = records(NoisyOrModel, NoisyOrParams, NoisyOrStats, StreamState, Totals)
     score_kind = "lower bound"
     work = 16
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "e_iter": Whole(1),
+        "surplus": Whole(0, others=(None,)),
+        "m_step": OneOf(("mm", "newton", "bisection")),
+        "inference": OneOf(("variational", "exact")),
+        "e_step": OneOf(("best", "warm", "cold")),
+        "link_prior": BetaPair(),
+        "leak_prior": BetaPair(),
+        "source_prior": BetaPair(),
+        "init": WordOr(("cooccurrence", "rows", "random"), "link probabilities"),
+    }
 
     def __init__(
         self,
@@ -186,25 +197,7 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        self._whole("e_iter", 1)
-        if self.surplus is not None:
-            self._whole("surplus", 0)
-        for name, choices in (
-            ("m_step", ("mm", "newton", "bisection")),
-            ("inference", ("variational", "exact")),
-            ("e_step", ("best", "warm", "cold")),
-        ):
-            if getattr(self, name) not in choices:
-                listed = ", ".join(repr(choice) for choice in choices)
-                raise InputError(f"{self._name}: {name} must be one of {listed}; got {getattr(self, name)!r}.")
-        for name in ("link_prior", "leak_prior", "source_prior"):
-            self._beta(name)
-        if isinstance(self.init, str) and self.init not in ("cooccurrence", "rows", "random"):
-            raise InputError(
-                f"{self._name}: init must be 'cooccurrence', 'rows', 'random' or link probabilities; got {self.init!r}."
-            )
+    def _check_together(self) -> None:
         if self.inference == "exact" and self.n_components > MOST_EXACT:
             raise InputError(
                 f"{self._name}: inference='exact' goes through all 2^K states of the sources and stops at K = {MOST_EXACT}; "
@@ -234,13 +227,13 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
             plan += [(left, BETWEEN, False) for left in range(many - at_a_time, k, -at_a_time)]
         return (*plan, (k, 0, False))
 
-    def _build(self, sums: Totals) -> NoisyOrModel:
+    def _build_model(self, sums: Totals) -> NoisyOrModel:
         return NoisyOrModel(
             n_components=int(self.n_components),
             sums=sums,
-            link_prior=self._beta("link_prior"),
-            leak_prior=self._beta("leak_prior"),
-            source_prior=self._beta("source_prior"),
+            link_prior=beta_pair(self.link_prior),
+            leak_prior=beta_pair(self.leak_prior),
+            source_prior=beta_pair(self.source_prior),
             m_step_kind=str(self.m_step),
             inference=str(self.inference),
             e_step_start=str(self.e_step),
@@ -249,7 +242,7 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
             plan=self._plan(),
         )
 
-    def _start(self, model: NoisyOrModel, sweep: Any, seed: int, restart: int) -> NoisyOrParams:
+    def _init_params(self, model: NoisyOrModel, sweep: Any, seed: int, restart: int) -> NoisyOrParams:
         sums = model.sums
         n_sources = model.plan[0][0]
         if not isinstance(self.init, str):
@@ -274,27 +267,27 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
             )
         return start_params(links, marginals, wanted[0])
 
-    def _going_on(self, model: NoisyOrModel, fresh: NoisyOrParams) -> NoisyOrParams:
+    def _warm_start_params(self, model: NoisyOrModel, fresh: NoisyOrParams) -> NoisyOrParams:
         """Links of zero would never come back."""
         theta0 = np.clip(self._params.theta0, LEAST_LEAK, CAP)
         prior = np.clip(self._params.prior, EDGE, 1 - EDGE)
         return model.freshened(NoisyOrParams(self._params.theta, theta0, prior))
 
-    def _streaming(self, model: NoisyOrModel) -> NoisyOrModel:
+    def _stream_model(self, model: NoisyOrModel) -> NoisyOrModel:
         """A stream has one stage, and no second look for other M-steps."""
         return replace(model, plan=((model.n_components, 0, False),), stage=0, m_step_kind="mm")
 
-    def _stream_start(self, sweep: Any, sums: Totals, seed: int) -> NoisyOrParams:
+    def _init_stream_params(self, sweep: Any, sums: Totals, seed: int) -> NoisyOrParams:
         """A fit of the first rows through all its stages: a stream cannot leave out surplus sources later."""
-        model, first = self._build(sums), LocalSweep(FirstBlock(sweep.source))
-        params = self._start(model, first, seed, 0)
-        point = Point(params, self._start_rows(model, first, params, seed, 0, None))
+        model, first = self._build_model(sums), LocalSweep(FirstBlock(sweep.source))
+        params = self._init_params(model, first, seed, 0)
+        point = Point(params, self._init_rows(model, first, params, seed, 0, None))
         options = EMOptions(
             min(int(self.max_iter), STREAM_START), float(self.tol), max(1.0, sums.n_cells), accelerate=False
         )
         for step in em(model, first, State(point), options):
             point = step.state.point
-        return model.final().enter(point, first).params
+        return model.answer_model().begin_stage(point, first).params
 
     def _n_starts(self) -> int:
         return int(self.n_init) if isinstance(self.init, str) else 1
@@ -310,13 +303,13 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
                     stacklevel=5,
                 )
 
-    def _take(self, model: Any, sweep: Any, result: Any, sums: Totals) -> None:
-        super()._take(model, sweep, result, sums)
+    def _store_result(self, model: Any, sweep: Any, result: Any, sums: Totals) -> None:
+        super()._store_result(model, sweep, result, sums)
         bound = self.objective_ - self._model.log_prior(self._params)
         self.bic_bound_ = -2 * bound + self.n_free_ * float(np.log(max(self._params.weight, 1.0)))
         self.constant_features_ = np.flatnonzero((sums.ones == 0) | (sums.ones == sums.observed))
 
-    def _adopt(self) -> None:
+    def _set_fitted_attributes(self) -> None:
         params = self._params
         self.components_, self.leak_ = -np.expm1(-params.theta), -np.expm1(-params.theta0)
         self.source_prior_ = params.prior

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..base import frame_of
 from ..data.block import Block, Float
 from ..errors import InputError
-from .judging import WORST_ERROR, Judge, Quickscore, refusal
+from .scoring import WORST_ERROR, Judge, Quickscore, refusal
 
 
 class ClosedForms(BaseEstimator):
@@ -29,7 +28,7 @@ class ClosedForms(BaseEstimator):
         -------
         float
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         chosen = np.arange(self.n_features_in_) if columns is None else np.unique(self._column_numbers(columns))
         params = self._params
         kept = np.log1p(params.prior * np.expm1(-params.theta[:, chosen].sum(axis=1)))
@@ -49,7 +48,7 @@ class ClosedForms(BaseEstimator):
 
     def marginal_probabilities(self) -> Any:
         """P(cell = 1) of every column (n_features,); with ``zero_truncated`` among rows that are not empty."""
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         return (1.0 - np.exp(self._log_zero())) / self._visible()
 
     def _visible(self) -> float:
@@ -75,7 +74,7 @@ class ClosedForms(BaseEstimator):
         (m, m) array
             In the order of ``columns``, with the marginals on the diagonal.
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         chosen = np.arange(self.n_features_in_) if columns is None else self._column_numbers(columns)
         if len(np.unique(chosen)) < len(chosen):
             raise InputError(f"{self._name}: a column is named twice.")
@@ -105,8 +104,9 @@ class ClosedForms(BaseEstimator):
         """
         if refused not in ("raise", "nan"):
             raise InputError(f"{self._name}: refused must be 'raise' or 'nan'; got {refused!r}.")
-        sweep, ready = self._asked(X)
-        parts = sweep.collect(_Quick(Judge(self._model), refused), ready)
+        asked = self._ask(X)
+        sweep, precomputed = asked.sweep, asked.precomputed
+        parts = sweep.collect(_Quick(Judge(self._model), refused), precomputed)
         return Quickscore(*[np.concatenate(field) for field in zip(*parts)])
 
     # Checks against a table.
@@ -159,7 +159,7 @@ class ClosedForms(BaseEstimator):
             With first, second, data and model (share of rows in which both are 1), lift_data and lift_model (over
             independence), and z (difference in standard errors of the data).
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         frequent = np.sort(np.argsort(-self.marginals_, kind="stable")[:200])
         chosen = frequent if columns is None else np.unique(self._column_numbers(columns))
         ones, known, both, pairs = self._counts(X, chosen)
@@ -193,7 +193,7 @@ class ClosedForms(BaseEstimator):
 
     def _counts(self, X: Any, chosen: Any) -> Any:
         """Weights of ones and known cells of all columns, and of pairs of the chosen ones."""
-        sweep, _ = self._asked(X)
+        sweep = self._ask(X).sweep
         return sweep.map(_Counts(chosen), [None] * sweep.n_blocks, keep_rows=False)[0]
 
 
@@ -222,10 +222,10 @@ class _Quick:
     def __init__(self, judge: Judge, refused: str) -> None:
         self.judge, self.refused = judge, refused
 
-    def __call__(self, block: Block, ready: Any) -> Quickscore:
-        scored = self.judge.quickscore(block, ready)
+    def __call__(self, block: Block, precomputed: Any) -> Quickscore:
+        scored = self.judge.quickscore(block, precomputed)
         bad = np.flatnonzero(~(scored.error <= WORST_ERROR))
         if len(bad) and self.refused == "raise":
-            raise InputError(refusal(block, bad, scored.error, len(ready.params.prior)))
+            raise InputError(refusal(block, bad, scored.error, len(precomputed.params.prior)))
         scored.value[bad], scored.posterior[bad] = np.nan, np.nan
         return scored

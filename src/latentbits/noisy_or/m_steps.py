@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..data.block import Block, Float
-from ..engine.latent import padded
-from ..engine.protocols import Again
+from ..engine.protocols import ExtraPass
+from ..maths.empirical_bayes import padded
 from .params import CAP, CELL_TOL, LEAST_LEAK, LEAST_LINK
 
 PROBES = {"newton": 15, "bisection": 40}
@@ -22,19 +22,19 @@ PROBES = {"newton": 15, "bisection": 40}
 CLOSE = 1e-9
 
 
-def solve(model: Any, params: Any, stats: Any, again: Again, cycles: int = 1) -> tuple[Float, Float]:
+def solve(model: Any, params: Any, stats: Any, extra_pass: ExtraPass, cycles: int = 1) -> tuple[Float, Float]:
     """Best links for the leak as it is, then the best leaks for these links; so many times."""
-    ready, chances = model.ready(params), model.chances(stats)
+    precomputed, chances = model.precompute(params), model.chances(stats)
     theta, theta0 = params.theta, params.theta0
 
     def of_links(trial: Float) -> tuple[Float, Float, Float]:
-        on, bend, _, _, held = again(_Probe(model), ready, trial, theta0)
+        on, bend, _, _, held = extra_pass(_Probe(model), precomputed, trial, theta0)
         a, b = model.link_prior
         got = on.T + held.T + (a - 1) / -np.expm1(-trial)
         return got, bend.T - (a - 1) * np.exp(-trial) / np.expm1(-trial) ** 2, chances + a + b - 2
 
     def of_leaks(trial: Float) -> tuple[Float, Float, Float]:
-        _, _, leak, bend, _ = again(_Probe(model), ready, theta, trial)
+        _, _, leak, bend, _ = extra_pass(_Probe(model), precomputed, theta, trial)
         a, b = model.leak_prior
         one = -np.expm1(-trial)
         ones = stats.ones + a - 1
@@ -83,13 +83,15 @@ class _Probe:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def __call__(self, block: Block, rows: Any, ready: Any, theta: Float, theta0: Float) -> Any:
+    def __call__(self, block: Block, rows: Any, precomputed: Any, theta: Float, theta0: Float) -> Any:
         from .kernels import probe_rows
 
-        n_sources, width = len(theta), len(ready.bias)
+        n_sources, width = len(theta), len(precomputed.bias)
         shares = rows
         if shares is None:  # as the pass that is being improved on has found them
-            shares = self.model.infer(block, ready, (np.zeros(block.n_columns * width), np.zeros(block.n_columns)))[0]
+            shares = self.model.infer(
+                block, precomputed, (np.zeros(block.n_columns * width), np.zeros(block.n_columns))
+            )[0]
         weights = self.model.counted(block)
         trial = padded(np.ascontiguousarray(theta.T))
         on, bend = np.zeros(block.n_columns * width), np.zeros(block.n_columns * width)
@@ -98,11 +100,11 @@ class _Probe:
             *block.ones.lists(),
             weights,
             padded(np.asarray(shares)),
-            ready.theta,
-            ready.lift,
-            ready.slope,
-            ready.theta0,
-            ready.top,
+            precomputed.theta,
+            precomputed.lift,
+            precomputed.slope,
+            precomputed.theta0,
+            precomputed.top,
             CELL_TOL,
             trial.ravel(),
             theta0,

@@ -37,12 +37,12 @@ import numpy as np
 from ..data.block import Block, Float
 from ..data.summary import Totals
 from ..engine.em import Point
-from ..engine.latent import padded
-from ..engine.protocols import Again
-from ..engine.sample import sample_rows
+from ..engine.protocols import ExtraPass
 from ..engine.stats import add
 from ..errors import InputError
-from .answering import Answering
+from ..maths.empirical_bayes import padded
+from ..maths.row_sample import sample_rows
+from .answers import NoisyOrAnswers
 from .params import (
     CAP,
     CELL_TOL,
@@ -57,8 +57,8 @@ from .params import (
     ROWS_ON_THE_WAY,
     TOUCHED,
     NoisyOrParams,
+    NoisyOrPrecomputed,
     NoisyOrStats,
-    Ready,
     log_on,
     logit,
     slope_of,
@@ -68,7 +68,7 @@ from .params import (
 
 
 @dataclass(frozen=True)
-class NoisyOrModel(Answering):
+class NoisyOrModel(NoisyOrAnswers):
     """The maths of noisy-or component analysis.
 
     ``plan`` are the stages of a fit: (number of sources, passes or 0 for until settled, even weights).  Priors are pairs
@@ -110,7 +110,7 @@ class NoisyOrModel(Answering):
         return self.inference == "exact" and self._in_last_stage
 
     @property
-    def has_rows(self) -> bool:  # type: ignore[override]
+    def has_row_state(self) -> bool:  # type: ignore[override]
         """Posteriors are carried from pass to pass unless every pass finds them anew."""
         return self.e_step_start != "cold" and not self.exact
 
@@ -124,7 +124,7 @@ class NoisyOrModel(Answering):
         """What the weights of the ones may be off, cell by cell."""
         return 0.0 if self.exact else CELL_TOL * self.sums.n_ones
 
-    def is_last(self, params: NoisyOrParams) -> bool:
+    def is_last_stage(self, params: NoisyOrParams) -> bool:
         """Whether no further stage is planned."""
         return self._in_last_stage
 
@@ -136,11 +136,11 @@ class NoisyOrModel(Answering):
         """The next stage of the plan."""
         return replace(self, stage=self.stage + 1)
 
-    def final(self) -> NoisyOrModel:
+    def answer_model(self) -> NoisyOrModel:
         """The last stage of the plan."""
         return replace(self, stage=len(self.plan) - 1)
 
-    def enter(self, point: Any, sweep: Any) -> Point:
+    def begin_stage(self, point: Any, sweep: Any) -> Point:
         """Leave out the sources whose loss is smallest, down to the number of this stage."""
         params, rows = point
         surplus = len(params.prior) - self.plan[self.stage][0]
@@ -148,7 +148,7 @@ class NoisyOrModel(Answering):
             loss, _ = self.losses(params, sweep, ROWS_ON_THE_WAY)
             keep = np.sort(np.argsort(loss, kind="stable")[surplus:])
             params = without(params, keep)
-            if self.has_rows:
+            if self.has_row_state:
                 _, rows = sweep.zip_rows(_Keep(keep), rows)
         return Point(self.freshened(params), rows)
 
@@ -163,19 +163,19 @@ class NoisyOrModel(Answering):
         From a sample of the distinct rows: rows that do without the source gain what its being off costs, all of them; what
         the others lose is scaled up from the sample.
         """
-        care = replace(self.final(), inference="variational")
+        care = replace(self.answer_model(), inference="variational")
         if size < ROWS_AT_THE_END:
             care = replace(care, answer_rounds=self.rounds, answer_tol=1e-3)
         sample = sample_rows(sweep, size)
         block = sample.block(params.theta.shape[1])
-        shares, values, _ = care.infer(block, care.ready(params))
+        shares, values, _ = care.infer(block, care.precompute(params))
         loss = np.log1p(-params.prior) * sample.total
         seen = float(np.log(-np.expm1(self.log_empty(params)))) if self.truncated else 0.0
         for i in range(len(loss)):
             rest = without(params, np.delete(np.arange(len(loss)), i))
             touched = np.flatnonzero(shares[:, i] > TOUCHED)
             if len(touched):
-                other = care.infer(block.take(touched), care.ready(rest))[1]
+                other = care.infer(block.take(touched), care.precompute(rest))[1]
                 loss[i] += float(sample.weights[touched] @ (values[touched] - other)) / sample.share
             if self.truncated:
                 loss[i] += sample.total * (float(np.log(-np.expm1(self.log_empty(rest)))) - seen)
@@ -183,7 +183,7 @@ class NoisyOrModel(Answering):
 
     # Passes.
 
-    def start_rows(self, block: Block, params: NoisyOrParams, seed: int, restart: int) -> Any:
+    def init_rows(self, block: Block, params: NoisyOrParams, seed: int, restart: int) -> Any:
         """Posteriors at the start: found anew where there is a fit to go on from; unused while weights are even."""
         if self.even:
             return np.tile(params.prior, (block.n_rows, 1))
@@ -191,9 +191,13 @@ class NoisyOrModel(Answering):
 
     def stream_rows(self, block: Block, params: NoisyOrParams) -> Any:
         """Posteriors of rows met once."""
-        return self.infer(block, self.ready(params))[0] if self.has_rows else None
+        return self.infer(block, self.precompute(params))[0] if self.has_row_state else None
 
-    def ready(self, params: NoisyOrParams) -> Ready:
+    def stream_update(self, before: NoisyOrParams, params: NoisyOrParams, block: Block, rows: Any) -> NoisyOrParams:
+        """Nothing is remembered of the rows."""
+        return params
+
+    def precompute(self, params: NoisyOrParams) -> NoisyOrPrecomputed:
         """Tables over columns and sources, once per pass."""
         theta = padded(np.ascontiguousarray(params.theta.T))
         n_sources, width = len(params.prior), theta.shape[1]
@@ -209,7 +213,7 @@ class NoisyOrModel(Answering):
         if self.exact:
             states = states_of(n_sources)
             sums = params.theta0 + states @ params.theta
-        return Ready(
+        return NoisyOrPrecomputed(
             params,
             bias,
             theta.ravel(),
@@ -226,20 +230,22 @@ class NoisyOrModel(Answering):
             sums,
         )
 
-    def infer(self, block: Block, ready: Ready, sums: Any = None, shares: Any = None) -> tuple[Float, Float, Float]:
+    def infer(
+        self, block: Block, precomputed: NoisyOrPrecomputed, sums: Any = None, shares: Any = None
+    ) -> tuple[Float, Float, Float]:
         """Posteriors (n, K), the source part of the bound (n,) and log odds (n, K).
 
         Without ``sums`` rows are answered with care; with it (a pair of arrays to add to) as in a pass of a fit.
         """
         from .kernels import infer_rows
 
-        k = len(ready.params.prior)
-        assert len(ready.theta0) == block.n_columns  # kernels do not check places
+        k = len(precomputed.params.prior)
+        assert len(precomputed.theta0) == block.n_columns  # kernels do not check places
         training = sums is not None
         warm = shares is not None
-        start = np.zeros((block.n_rows, len(ready.bias))) if not warm else padded(np.asarray(shares))
+        start = np.zeros((block.n_rows, len(precomputed.bias))) if not warm else padded(np.asarray(shares))
         values = np.empty(block.n_rows)
-        odds = np.empty((0, len(ready.bias))) if training else np.empty((block.n_rows, len(ready.bias)))
+        odds = np.empty((0, len(precomputed.bias))) if training else np.empty((block.n_rows, len(precomputed.bias)))
         cold = not warm or (self.e_step_start == "best" and not self.even)
         rounds, tol, cell_tol = self.answer_rounds, self.answer_tol, CELL_TOL
         if training:
@@ -249,15 +255,15 @@ class NoisyOrModel(Answering):
             *block.ones.lists(),
             *block.unknown_lists(),
             block.row_weights(),
-            ready.bias,
-            ready.theta,
-            ready.prob,
-            ready.lift,
-            ready.slope,
-            ready.theta0,
-            ready.e0,
-            ready.top,
-            np.array([warm, cold, rounds, tol, cell_tol, ready.chunk]),
+            precomputed.bias,
+            precomputed.theta,
+            precomputed.prob,
+            precomputed.lift,
+            precomputed.slope,
+            precomputed.theta0,
+            precomputed.e0,
+            precomputed.top,
+            np.array([warm, cold, rounds, tol, cell_tol, precomputed.chunk]),
             start,
             values,
             odds,
@@ -265,28 +271,28 @@ class NoisyOrModel(Answering):
         )
         return start[:, :k], values, odds[:, :k]
 
-    def e_step(self, block: Block, rows: Any, ready: Ready) -> tuple[NoisyOrStats, Any]:
+    def e_step(self, block: Block, rows: Any, precomputed: NoisyOrPrecomputed) -> tuple[NoisyOrStats, Any]:
         """Sums of a block, and the posteriors of its rows."""
         weights = self.counted(block)
         if self.truncated:
             _refuse_empty(block)
         if self.exact:
-            shares, values, on, leak = self._enumerated(block, ready, weights)
+            shares, values, on, leak = self._enumerated(block, precomputed, weights)
         else:
-            width = len(ready.bias)
+            width = len(precomputed.bias)
             flat, leak = np.zeros(block.n_columns * width), np.zeros(block.n_columns)
-            start = self._evenly(block, ready) if self.even else rows if self.has_rows else None
-            shares, values, _ = self.infer(block, ready, (flat, leak), start)
-            on = flat.reshape(block.n_columns, width)[:, : len(ready.params.prior)].copy()
+            start = self._evenly(block, precomputed) if self.even else rows if self.has_row_state else None
+            shares, values, _ = self.infer(block, precomputed, (flat, leak), start)
+            on = flat.reshape(block.n_columns, width)[:, : len(precomputed.params.prior)].copy()
         ones = block.ones.t_dot(weights[:, None])[:, 0]
         known = np.full(block.n_columns, weights.sum())
         unseen = None
         if block.unknown is not None:
             hidden = block.unknown.t_dot(np.column_stack((weights, shares * weights[:, None])))
             known, unseen = known - hidden[:, 0], hidden[:, 1:]
-        value = float(weights @ (values + self.rest_of_bound(block, ready)))
+        value = float(weights @ (values + self.rest_of_bound(block, precomputed)))
         stats = NoisyOrStats(on, leak, ones, known, weights @ shares, unseen, value, float(weights.sum()))
-        return stats, shares if self.has_rows else None
+        return stats, shares if self.has_row_state else None
 
     def counted(self, block: Block) -> Float:
         """Weights of rows, zero for those without a known cell."""
@@ -295,25 +301,25 @@ class NoisyOrModel(Answering):
             return weights
         return np.where(block.unknown.row_counts() == block.n_columns, 0.0, weights)
 
-    def rest_of_bound(self, block: Block, ready: Ready) -> Float:
+    def rest_of_bound(self, block: Block, precomputed: NoisyOrPrecomputed) -> Float:
         """The part of the bound of every row (n,) that does not depend on its sources."""
         if self.exact:
             return np.zeros(block.n_rows)
-        out: Float = ready.constant + block.ones.dot((ready.theta0 - ready.top)[:, None])[:, 0]
-        return out if block.unknown is None else out + block.unknown.dot(ready.theta0[:, None])[:, 0]
+        out: Float = precomputed.constant + block.ones.dot((precomputed.theta0 - precomputed.top)[:, None])[:, 0]
+        return out if block.unknown is None else out + block.unknown.dot(precomputed.theta0[:, None])[:, 0]
 
-    def _evenly(self, block: Block, ready: Ready) -> Float:
+    def _evenly(self, block: Block, precomputed: NoisyOrPrecomputed) -> Float:
         """Posteriors (n, K) if all sources have the same weight at every one."""
-        params = ready.params
-        assert ready.even is not None
-        odds = block.ones.dot(params.theta.T + ready.even) + ready.bias[: len(params.prior)]
+        params = precomputed.params
+        assert precomputed.even is not None
+        odds = block.ones.dot(params.theta.T + precomputed.even) + precomputed.bias[: len(params.prior)]
         if block.unknown is not None:
             odds += block.unknown.dot(np.ascontiguousarray(params.theta.T))
         return 0.5 * (1.0 + np.tanh(0.5 * odds))
 
-    def log_joint(self, block: Block, ready: Ready) -> Float:
+    def log_joint(self, block: Block, precomputed: NoisyOrPrecomputed) -> Float:
         """log P(row, state of the sources) (n, 2^K)."""
-        states, sums, prior = ready.states, ready.sums, ready.params.prior
+        states, sums, prior = precomputed.states, precomputed.sums, precomputed.params.prior
         assert states is not None and sums is not None
         joint = block.ones.dot(np.ascontiguousarray((log_on(sums) + sums).T))
         joint += states @ np.log(prior) + (1.0 - states) @ np.log1p(-prior) - sums.sum(axis=1)
@@ -321,24 +327,26 @@ class NoisyOrModel(Answering):
             joint += block.unknown.dot(np.ascontiguousarray(sums.T))
         return joint
 
-    def _enumerated(self, block: Block, ready: Ready, weights: Float) -> tuple[Float, Float, Float, Float]:
+    def _enumerated(
+        self, block: Block, precomputed: NoisyOrPrecomputed, weights: Float
+    ) -> tuple[Float, Float, Float, Float]:
         """Exact posteriors over all states of the sources."""
-        from ..engine.kernels import responsibilities
+        from ..maths.kernels import responsibilities
 
-        shares, values = responsibilities(self.log_joint(block, ready))
-        assert ready.states is not None and ready.sums is not None
+        shares, values = responsibilities(self.log_joint(block, precomputed))
+        assert precomputed.states is not None and precomputed.sums is not None
         held = block.ones.t_dot(shares * weights[:, None])  # (D, 2^K)
-        left = held / np.expm1(ready.sums.T)
-        leak = left.sum(axis=1) - held.sum(axis=1) / ready.e0
-        return shares @ ready.states, values, (held + left) @ ready.states, leak
+        left = held / np.expm1(precomputed.sums.T)
+        leak = left.sum(axis=1) - held.sum(axis=1) / precomputed.e0
+        return shares @ precomputed.states, values, (held + left) @ precomputed.states, leak
 
-    def gather(self, ready: Ready, stats: NoisyOrStats) -> NoisyOrStats:
+    def finalize_stats(self, precomputed: NoisyOrPrecomputed, stats: NoisyOrStats) -> NoisyOrStats:
         """With the rows that a table without empty rows is taken to have lost."""
         if not self.truncated:
             return stats
-        log_empty = self.log_empty(ready.params)
+        log_empty = self.log_empty(precomputed.params)
         lost = stats.weight * np.exp(log_empty) / -np.expm1(log_empty)
-        odds = ready.bias[: len(ready.params.prior)]
+        odds = precomputed.bias[: len(precomputed.params.prior)]
         virtual = stats._replace(
             on=np.zeros_like(stats.on),
             leak=np.zeros_like(stats.leak),
@@ -352,9 +360,9 @@ class NoisyOrModel(Answering):
         summed: NoisyOrStats = add(stats, virtual)
         return summed
 
-    def objective(self, ready: Ready, stats: NoisyOrStats) -> float:
+    def objective(self, precomputed: NoisyOrPrecomputed, stats: NoisyOrStats) -> float:
         """Bound plus log prior."""
-        return stats.value + self.log_prior(ready.params)
+        return stats.value + self.log_prior(precomputed.params)
 
     def log_prior(self, params: NoisyOrParams) -> float:
         """Log density of the parameters, up to a constant."""
@@ -367,7 +375,7 @@ class NoisyOrModel(Answering):
         a, b = self.source_prior
         return value + (a - 1) * float(np.log(params.prior).sum()) + (b - 1) * float(np.log1p(-params.prior).sum())
 
-    def m_step(self, params: NoisyOrParams, stats: NoisyOrStats, again: Again) -> NoisyOrParams:
+    def m_step(self, params: NoisyOrParams, stats: NoisyOrStats, extra_pass: ExtraPass) -> NoisyOrParams:
         """New strengths and priors; the objective never falls."""
         a, b = self.source_prior
         total = stats.weight + a + b - 2
@@ -376,7 +384,7 @@ class NoisyOrModel(Answering):
         if self.m_step_kind != "mm":
             from .m_steps import solve
 
-            theta, theta0 = solve(self, params, stats, again)
+            theta, theta0 = solve(self, params, stats, extra_pass)
         else:
             theta, theta0 = self.mm(params, stats)
         return NoisyOrParams(theta, theta0, prior)
@@ -402,24 +410,24 @@ class NoisyOrModel(Answering):
         mass = np.broadcast_to(stats.mass[:, None], (len(stats.mass), len(stats.ones)))
         return mass if stats.unseen is None else np.maximum(mass - stats.unseen.T, 0.0)
 
-    def conclude(self, point: Any, sweep: Any, complete: bool) -> tuple[NoisyOrParams, float | None]:
+    def finalize(self, point: Any, sweep: Any, complete: bool) -> tuple[NoisyOrParams, float | None]:
         """Sources by decreasing prior, surplus ones left out, and what each is worth."""
         params = point.params
-        final, objective = self.final(), None
+        final, objective = self.answer_model(), None
         if not complete:  # the objective is that of an earlier stage
-            params, rows = final.enter(point, sweep)
-            ready = final.ready(params)
-            stats, _ = sweep.map(final.e_step, rows, ready, keep_rows=False)
-            objective = final.objective(ready, final.gather(ready, stats))
-        params = self.arrange(params)
+            params, rows = final.begin_stage(point, sweep)
+            precomputed = final.precompute(params)
+            stats, _ = sweep.map(final.e_step, rows, precomputed, keep_rows=False)
+            objective = final.objective(precomputed, final.finalize_stats(precomputed, stats))
+        params = self.sort_components(params)
         loss, weight = final.losses(params, sweep, ROWS_AT_THE_END)
         return params._replace(loss=loss, weight=weight), objective
 
-    def arrange(self, params: NoisyOrParams) -> NoisyOrParams:
+    def sort_components(self, params: NoisyOrParams) -> NoisyOrParams:
         """Sources by decreasing prior."""
         return without(params, np.argsort(-params.prior, kind="stable"))
 
-    def as_stats(self, params: NoisyOrParams) -> NoisyOrStats:
+    def expected_stats(self, params: NoisyOrParams) -> NoisyOrStats:
         """The sums per unit of weight of a table that these parameters fit."""
         known = self.sums.observed / max(self.sums.weight, 1e-300)
         leaked = -np.expm1(-params.theta0) * known  # ones that give θ0 back with no further credit

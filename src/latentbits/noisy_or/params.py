@@ -64,7 +64,7 @@ class NoisyOrStats(NamedTuple):
     weight: float  # of rows with a known cell
 
 
-class Ready(NamedTuple):
+class NoisyOrPrecomputed(NamedTuple):
     """Parameters in the form that blocks need; tables are (D * W,), W the padded number of sources."""
 
     params: NoisyOrParams
@@ -81,15 +81,6 @@ class Ready(NamedTuple):
     chunk: float  # ones whose factors can be multiplied without overflow
     states: Float | None  # (2^K, K) all states of the sources, for exact inference
     sums: Float | None  # (2^K, D) u of every state
-
-
-class Causes(NamedTuple):
-    """Why single cells are as they are."""
-
-    share: Float  # (m, K) part of source k
-    leak: Float  # (m,) part of the leak
-    evidence: Float  # (m, K) what the value of the cell adds to the log odds of source k
-    probability: Float  # (m,) P(cell = 1 | the other cells of the row)
 
 
 def without(params: NoisyOrParams, keep: Any) -> NoisyOrParams:

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
 
 from ..base import frame_of
 from ..base.common import seed_of
+from ..base.options import Whole
 from ..data.rng import row_uniforms, stream
 from ..errors import InputError
-from .judging import Estimate, Judge
 from .params import expected_cells, without
+from .scoring import Estimate, Judge
 
 METHODS = ("bound", "mean_field", "importance", "exact")
 
@@ -32,8 +32,8 @@ class Sources(BaseEstimator):
         -------
         (n_rows, n_components) array of 0 and 1
         """
-        check_is_fitted(self, "_params")
-        return (self._per_row(X, self._model.represent) > 0.5).astype(np.uint8)
+        self._check_fitted()
+        return (self._ask(X).by_rows(self._model.represent) > 0.5).astype(np.uint8)
 
     def encode(self, X: Any) -> Any:
         """Rows in K bits each: the sources that are on, packed into bytes.
@@ -64,7 +64,7 @@ class Sources(BaseEstimator):
         -------
         (n_rows, n_features) array
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         codes = np.asarray(codes)
         width = -(-self.n_components // 8)
         if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] != width:
@@ -94,7 +94,7 @@ class Sources(BaseEstimator):
         -------
         (n_rows, n_features) array
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         shares = np.asarray(posteriors, dtype=np.float64)
         if shares.ndim != 2 or shares.shape[1] != self.n_components or not ((shares >= 0) & (shares <= 1)).all():
             raise InputError(
@@ -121,11 +121,12 @@ class Sources(BaseEstimator):
         """
         if how not in ("mean", "round", "sample"):
             raise InputError(f"{self._name}: how must be 'mean', 'round' or 'sample'; got {how!r}.")
-        sweep, ready = self._asked(X)
+        asked = self._ask(X)
+        sweep, precomputed = asked.sweep, asked.precomputed
         seed = seed_of(self.random_state if random_state is None else random_state)
-        differ, known = sweep.map(_Differing(self._model, how, seed), [None] * sweep.n_blocks, ready, keep_rows=False)[
-            0
-        ]
+        differ, known = sweep.map(
+            _Differing(self._model, how, seed), [None] * sweep.n_blocks, precomputed, keep_rows=False
+        )[0]
         if known == 0:
             raise InputError(f"{self._name}: every cell of the table is unknown; there is nothing to compare with.")
         return float(differ / known)
@@ -153,13 +154,13 @@ class Sources(BaseEstimator):
         """
         if method not in METHODS:
             raise InputError(f"{self._name}: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         if method == "bound":
-            return self._per_row(X, self._model.log_prob)
+            return self._ask(X).by_rows(self._model.log_prob)
         if method == "importance":
             return self.importance_scores(X, n_draws, random_state).value
         judge = Judge(self._model)
-        return self._per_row(X, judge.mean_field if method == "mean_field" else judge.exact)
+        return self._ask(X).by_rows(judge.mean_field if method == "mean_field" else judge.exact)
 
     def importance_scores(self, X: Any, n_draws: int = 200, random_state: Any = 0) -> Estimate:
         """Log-likelihood of every row from draws of its sources, with standard errors: what compares with other families.
@@ -179,10 +180,11 @@ class Sources(BaseEstimator):
         Estimate
             With arrays ``value``, ``standard_error`` and ``effective_draws``.
         """
-        check_is_fitted(self, "_params")
-        self._check_whole("n_draws", n_draws, 1)
-        sweep, ready = self._asked(X)
-        parts = sweep.collect(Judge(self._model, seed_of(random_state), int(n_draws)).importance, ready)
+        self._check_fitted()
+        self._check("n_draws", n_draws, Whole(1))
+        asked = self._ask(X)
+        sweep, precomputed = asked.sweep, asked.precomputed
+        parts = sweep.collect(Judge(self._model, seed_of(random_state), int(n_draws)).importance, precomputed)
         return Estimate(*[np.concatenate(field) for field in zip(*parts)])
 
     def gibbs_posteriors(self, X: Any, n_sweeps: int = 500, n_burn: int = 50, random_state: Any = 0) -> Any:
@@ -199,10 +201,10 @@ class Sources(BaseEstimator):
         -------
         (n_rows, n_components) array
         """
-        check_is_fitted(self, "_params")
-        self._check_whole("n_sweeps", n_sweeps, 1)
-        self._check_whole("n_burn", n_burn, 0)
-        return self._per_row(X, Judge(self._model, seed_of(random_state), int(n_sweeps), int(n_burn)).gibbs)
+        self._check_fitted()
+        self._check("n_sweeps", n_sweeps, Whole(1))
+        self._check("n_burn", n_burn, Whole(0))
+        return self._ask(X).by_rows(Judge(self._model, seed_of(random_state), int(n_sweeps), int(n_burn)).gibbs)
 
     def _standing(self, probabilities: Any) -> Any:
         """Links are ranked as they are: a weak one says nothing against its column."""
@@ -218,7 +220,7 @@ class Sources(BaseEstimator):
             What stands for log L; see :meth:`score_samples`.
         """
         scores = self.score_samples(X, method)
-        sweep, _ = self._asked(X)
+        sweep = self._ask(X).sweep
         n_known = sweep.map(_KnownRows(), [None] * sweep.n_blocks, keep_rows=False)[0]
         return float(-2 * scores.sum() + self.n_free_ * np.log(max(n_known, 1)))
 
@@ -237,7 +239,7 @@ class Sources(BaseEstimator):
         list of dict
             With source, status, prior, expected rows, links above 0.1, loss by deletion (nats), and the strongest links.
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         names = self._feature_names()
         loss = getattr(self, "deletion_loss_", np.full(self.n_components, np.nan))
         rows = self._expected_rows()
@@ -281,7 +283,7 @@ class Sources(BaseEstimator):
         -------
         NoisyOrComponentAnalysis
         """
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         if self._params.loss is None:
             raise InputError(
                 f"{self._name}: a stream does not tell what its sources are worth; fit the whole table first."
@@ -296,7 +298,7 @@ class Sources(BaseEstimator):
         given = self.init if isinstance(self.init, str) else "cooccurrence"
         pruned = clone(self).set_params(n_components=len(keep), init="random", warm_start=True, checkpoint=None)
         pruned._params, pruned.marginals_ = params, self.marginals_
-        pruned._model = pruned._streaming(pruned._build(self._model.sums))
+        pruned._model = pruned._stream_model(pruned._build_model(self._model.sums))
         pruned.fit(X, sample_weight=sample_weight)
         return pruned.set_params(init=given, warm_start=self.warm_start, checkpoint=self.checkpoint)
 
@@ -307,15 +309,15 @@ class _Differing:
     def __init__(self, model: Any, how: str, seed: int) -> None:
         self.model, self.how, self.seed = model, how, seed
 
-    def __call__(self, block: Any, rows: Any, ready: Any) -> tuple[tuple[float, float], None]:
-        shares = self.model.represent(block, ready)
+    def __call__(self, block: Any, rows: Any, precomputed: Any) -> tuple[tuple[float, float], None]:
+        shares = self.model.represent(block, precomputed)
         codes, weights = block.codes(), block.row_weights()[:, None]
         shares = shares if self.how == "mean" else (shares > 0.5).astype(np.float64)
         if self.how == "sample":
-            off = np.exp(-(ready.params.theta0 + shares @ ready.params.theta))
+            off = np.exp(-(precomputed.params.theta0 + shares @ precomputed.params.theta))
             back = row_uniforms(self.seed, "sample", block.start, block.n_rows, block.n_columns, 3) >= off
         else:
-            back = expected_cells(shares, ready.params) > 0.5
+            back = expected_cells(shares, precomputed.params) > 0.5
         known = codes != 2
         return (float((weights * (known & (codes != back))).sum()), float((weights * known).sum())), None
 

@@ -10,7 +10,7 @@ from ..data.block import UNKNOWN, Block, Float
 from ..data.rng import stream
 from ..data.summary import Totals
 from ..engine.protocols import Sweep
-from ..engine.seeds import spread_rows
+from ..maths.kmeanspp import kmeanspp_rows
 from .params import NoisyOrParams
 
 # Columns among which seeds are looked for.
@@ -32,7 +32,7 @@ def random_start(n_sources: int, marginals: Float, seed: int, restart: int) -> N
 
 def rows_start(n_sources: int, marginals: Float, sweep: Sweep, seed: int, restart: int) -> NoisyOrParams:
     """Links at the ones of rows far from each other."""
-    rows = np.array(spread_rows(sweep, n_sources, seed, restart))
+    rows = np.array(kmeanspp_rows(sweep, n_sources, seed, restart))
     values = np.where(rows == UNKNOWN, marginals, rows)
     return start_params(0.6 * values + 0.05 * marginals, marginals, n_sources)
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from ..base import LatentBitsEstimator, Sampling
+from ..base import ChainsMixin, LatentBitsEstimator, records
+from ..base.options import Check, Number, OneOf, Positive, Whole, is_whole
 from ..data.summary import Totals
 from ..engine.chains import Chain, Plan
-from ..engine.whole import whole_lists
 from ..errors import InputError, NotConvergedWarning
+from ..maths.index_lists import whole_lists
 from .model import FILLS, MOST_EXACT, BoltzmannModel, BoltzmannParams
 from .training import Contrastive
 
@@ -24,7 +26,18 @@ def _small(estimator: Any) -> bool:
     return int(estimator.n_components if fitted is None else fitted.weights.shape[1]) <= MOST_EXACT
 
 
-class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
+@dataclass(frozen=True)
+class StepPair:
+    """Steps of contrastive divergence in the first and in the last epoch."""
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if isinstance(value, (tuple, list)) and len(value) == 2 and all(is_whole(k) and k >= 1 for k in value):
+            return None
+        return f"must be a pair of whole numbers (first epoch, last epoch), 1 or more; got {value!r:.60}."
+
+
+class RestrictedBoltzmann(ChainsMixin, LatentBitsEstimator):  # type: ignore[misc]
     """Restricted Boltzmann machine by contrastive divergence, with unbiased filling of unknown cells.
 
     Likelihoods (``score``, ``score_samples``, ``bic``, ``aic``) exist for machines of up to twelve hidden units,
@@ -81,10 +94,18 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
     [1.0, 1.0, 0.0, 0.0]
     """
 
-    record_types: ClassVar = {kind.__name__: kind for kind in (BoltzmannParams, Totals)}
+    record_types: ClassVar[dict[str, Any]] = records(BoltzmannParams, Totals)
     criterion = "cells"
     words = ("machine", "epoch")
-    has_criteria = property(_small)
+    option_checks: ClassVar[Mapping[str, Check]] = {
+        "n_epochs": Whole(1),
+        "batch_size": Whole(1, others=(None,)),
+        "n_sweeps": Whole(5),
+        "learning_rate": Positive(),
+        "weight_decay": Number(0.0),
+        "fill_in": OneOf(FILLS),
+        "n_steps": StepPair(),
+    }
 
     def __init__(
         self,
@@ -125,22 +146,7 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
         self.checkpoint = checkpoint
         self.callbacks = callbacks
 
-    def _check_options(self) -> None:
-        for name in ("n_components", "n_epochs", "n_init"):
-            self._whole(name, 1)
-        if self.batch_size is not None:
-            self._whole("batch_size", 1)
-        self._whole("n_sweeps", 5)
-        self._positive("learning_rate")
-        self._number("weight_decay", 0.0)
-        self._one_of("fill_in", FILLS)
-        self._check_running()
-        steps = self.n_steps if isinstance(self.n_steps, (tuple, list)) and len(self.n_steps) == 2 else (None, None)
-        if any(isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1 for k in steps):
-            raise InputError(
-                f"{self._name}: n_steps must be a pair of whole numbers (first epoch, last epoch), 1 or more; got "
-                f"{self.n_steps!r:.60}."
-            )
+    def _check_together(self) -> None:
         if self.fill_in == "exact" and int(self.n_components) > MOST_EXACT:
             raise InputError(self._too_many(int(self.n_components)))
 
@@ -153,8 +159,7 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
 
     def _check_filling(self) -> None:
         """Refuse ways to fill cells that the fitted machine does not have; they may be set after the fit."""
-        self._whole("n_sweeps", 5)
-        self._one_of("fill_in", FILLS)
+        self._check_some("n_sweeps", "fill_in")
         if self.fill_in == "exact" and not _small(self):
             raise InputError(self._too_many(self._params.weights.shape[1]))
 
@@ -177,7 +182,7 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
             seed=seed,
         )
 
-    def _take_chains(self, process: Any, chains: list[Chain], sums: Totals, sweep: Any) -> None:
+    def _store_chains(self, process: Any, chains: list[Chain], sums: Totals, sweep: Any) -> None:
         best = max(chains, key=lambda chain: chain.trace[-1, 0])
         self.objective_ = float(best.trace[-1, 0])
         self._params = best.state.params
@@ -213,11 +218,11 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
         source = self._open(X, reset=False)
         if any(source.block(b).unknown is not None for b in range(source.n_blocks)):
             raise InputError(f"{self._name}: free_energy needs complete rows; fill unknown cells first (impute).")
-        return self._per_row(source, self._model.free_energy)
+        return self._ask(source).by_rows(self._model.free_energy)
 
     def summary(self) -> str:
         """A few lines on the machine."""
-        check_is_fitted(self, "_params")
+        self._check_fitted()
         return (
             f"{self._name} with {self.n_components} hidden units on {self.n_features_in_} features\n"
             f"{self.n_iter_} epochs; log probability of the table given hidden units drawn from it: {self.objective_:.1f}"
@@ -225,5 +230,7 @@ class RestrictedBoltzmann(Sampling, LatentBitsEstimator):  # type: ignore[misc]
 
     score_samples = available_if(_small)(LatentBitsEstimator.score_samples)
     score = available_if(_small)(LatentBitsEstimator.score)
-    bic = available_if(_small)(LatentBitsEstimator.bic)
-    aic = available_if(_small)(LatentBitsEstimator.aic)
+
+    def _has(self, method: str) -> bool:
+        """Likelihoods, which BIC and AIC need, are for small machines."""
+        return super()._has(method) and (method not in ("bic", "aic") or _small(self))

@@ -32,6 +32,7 @@ from scipy.special import expit, logsumexp
 
 from ..data.block import ONE, UNKNOWN, Block, Float, row_hashes
 from ..data.rng import content_uniforms
+from ..engine.protocols import Causes
 
 # Hidden units whose states can be summed over.
 MOST_EXACT = 12
@@ -48,23 +49,13 @@ class BoltzmannParams(NamedTuple):
     hidden: Float
 
 
-class Ready(NamedTuple):
+class BoltzmannPrecomputed(NamedTuple):
     """Parameters, and for small machines all hidden states."""
 
     params: BoltzmannParams
     logits: Float | None  # (D, 2^H) input of every visible unit in every hidden state
     offsets: Float | None  # (2^H,) c·h
     log_z: float
-
-
-class Causes(NamedTuple):
-    """Why single cells are as they are."""
-
-    share: Float  # (m, H) part that hidden units have in what speaks for the cell's value
-    evidence: Float  # (m, H) what they add to its log odds
-    probability: Float  # (m,) P(cell = 1 | the other cells of the row), given averaged hidden units if some are unknown
-    missing: None
-    leak: Float  # (m,) part of the bias
 
 
 def softplus(x: Any) -> Any:
@@ -87,16 +78,16 @@ class BoltzmannModel:
     seed: int = 0
 
     params_type = BoltzmannParams
-    has_rows = False
+    has_row_state = False
 
-    def ready(self, params: BoltzmannParams) -> Ready:
+    def precompute(self, params: BoltzmannParams) -> BoltzmannPrecomputed:
         """Sums over hidden states, if there are few."""
         if self.n_components > MOST_EXACT:
-            return Ready(params, None, None, np.nan)
+            return BoltzmannPrecomputed(params, None, None, np.nan)
         states = hidden_states(self.n_components)
         logits = params.weights @ states.T + params.visible[:, None]
         offsets = states @ params.hidden
-        return Ready(params, logits, offsets, float(logsumexp(offsets + softplus(logits).sum(axis=0))))
+        return BoltzmannPrecomputed(params, logits, offsets, float(logsumexp(offsets + softplus(logits).sum(axis=0))))
 
     def _tiles(self, block: Block, width: int) -> Iterator[tuple[slice, Block]]:
         """Some rows after the other, with ``width`` numbers held per row."""
@@ -105,57 +96,60 @@ class BoltzmannModel:
             rows = slice(low, min(low + step, block.n_rows))
             yield rows, block if step >= block.n_rows else block.take(np.arange(rows.start, rows.stop))
 
-    def inputs(self, block: Block, ready: Ready) -> Float:
+    def inputs(self, block: Block, precomputed: BoltzmannPrecomputed) -> Float:
         """Input (n, H) of the hidden units from the known cells."""
-        return block.ones.dot(ready.params.weights) + ready.params.hidden
+        return block.ones.dot(precomputed.params.weights) + precomputed.params.hidden
 
-    def _state_shares(self, block: Block, ready: Ready) -> tuple[Float, Float]:
+    def _state_shares(self, block: Block, precomputed: BoltzmannPrecomputed) -> tuple[Float, Float]:
         """Posterior (n, 2^H) of the hidden states, and log p(known cells) (n,)."""
-        assert ready.logits is not None and ready.offsets is not None
-        joint = block.ones.dot(ready.logits) + ready.offsets
+        assert precomputed.logits is not None and precomputed.offsets is not None
+        joint = block.ones.dot(precomputed.logits) + precomputed.offsets
         if block.unknown is not None:
-            joint += block.unknown.dot(softplus(ready.logits))
+            joint += block.unknown.dot(softplus(precomputed.logits))
         total = logsumexp(joint, axis=1)
-        return np.exp(joint - total[:, None]), total - ready.log_z
+        return np.exp(joint - total[:, None]), total - precomputed.log_z
 
-    def log_prob(self, block: Block, ready: Ready) -> Float:
+    def log_prob(self, block: Block, precomputed: BoltzmannPrecomputed) -> Float:
         """log p(row) (n,); small machines only."""
         out = np.empty(block.n_rows)
         for rows, part in self._tiles(block, 2**self.n_components):
-            out[rows] = self._state_shares(part, ready)[1]
+            out[rows] = self._state_shares(part, precomputed)[1]
         return out
 
-    def free_energy(self, block: Block, ready: Ready) -> Float:
+    def free_energy(self, block: Block, precomputed: BoltzmannPrecomputed) -> Float:
         """-log Σ_h exp(-E(v, h)) (n,) of complete rows."""
-        return -(block.ones.dot(ready.params.visible[:, None])[:, 0] + softplus(self.inputs(block, ready)).sum(axis=1))
+        return -(
+            block.ones.dot(precomputed.params.visible[:, None])[:, 0]
+            + softplus(self.inputs(block, precomputed)).sum(axis=1)
+        )
 
-    def _filled(self, block: Block, ready: Ready) -> tuple[Float, Float]:
+    def _filled(self, block: Block, precomputed: BoltzmannPrecomputed) -> tuple[Float, Float]:
         """P(cell = 1 | known cells) (n, D) and P(hidden = 1 | known cells) (n, H), by the chosen way."""
         if self.fill_in == "exact":
-            shares, _ = self._state_shares(block, ready)
-            assert ready.logits is not None
-            return shares @ expit(ready.logits).T, shares @ hidden_states(self.n_components)
+            shares, _ = self._state_shares(block, precomputed)
+            assert precomputed.logits is not None
+            return shares @ expit(precomputed.logits).T, shares @ hidden_states(self.n_components)
         if self.fill_in == "factorised":
-            inputs = self.inputs(block, ready)
-            return self._factorised(inputs, ready), expit(inputs)
+            inputs = self.inputs(block, precomputed)
+            return self._factorised(inputs, precomputed), expit(inputs)
         if self.fill_in == "mean-field":
-            return self._mean_field(block, ready)
-        cells, hidden, _ = self._gibbs(block, ready)
+            return self._mean_field(block, precomputed)
+        cells, hidden, _ = self._gibbs(block, precomputed)
         return cells, hidden
 
-    def _factorised(self, inputs: Float, ready: Ready) -> Float:
+    def _factorised(self, inputs: Float, precomputed: BoltzmannPrecomputed) -> Float:
         """The report's rule (n, D)."""
-        weights, visible, _ = ready.params
+        weights, visible, _ = precomputed.params
         on, grown = expit(inputs), np.expm1(weights)
         out = np.empty((len(inputs), len(visible)))
         for i in range(len(inputs)):
             out[i] = expit(visible + np.log1p(on[i] * grown).sum(axis=1))
         return out
 
-    def _mean_field(self, block: Block, ready: Ready) -> tuple[Float, Float]:
+    def _mean_field(self, block: Block, precomputed: BoltzmannPrecomputed) -> tuple[Float, Float]:
         """Probabilities in place of draws, until they stand still."""
-        weights, visible, _ = ready.params
-        known = self.inputs(block, ready)
+        weights, visible, _ = precomputed.params
+        known = self.inputs(block, precomputed)
         unknown = self._unknown(block)
         cells = np.broadcast_to(expit(visible), unknown.shape).copy()
         for _ in range(self.n_sweeps):
@@ -172,14 +166,14 @@ class BoltzmannModel:
         shape = (block.n_rows, block.n_columns)
         return np.zeros(shape) if block.unknown is None else block.unknown.dense().astype(np.float64)
 
-    def _gibbs(self, block: Block, ready: Ready) -> tuple[Float, Float, Float]:
+    def _gibbs(self, block: Block, precomputed: BoltzmannPrecomputed) -> tuple[Float, Float, Float]:
         """Clamped block Gibbs: means of cells (n, D) and hidden units (n, H) after a fifth of the sweeps, the last
         hidden draw.
 
         Random numbers are addressed by what a row holds, so equal rows are filled alike wherever they stand.
         """
-        weights, visible, _ = ready.params
-        known, unknown, keys = self.inputs(block, ready), self._unknown(block), row_hashes(block)
+        weights, visible, _ = precomputed.params
+        known, unknown, keys = self.inputs(block, precomputed), self._unknown(block), row_hashes(block)
         n_hidden, width = self.n_components, self.n_components + block.n_columns
         filled = unknown * expit(visible)
         cells, hidden = np.zeros_like(unknown), np.zeros_like(known)
@@ -196,45 +190,47 @@ class BoltzmannModel:
         n_kept = self.n_sweeps - burn_in
         return cells / n_kept, hidden / n_kept, drawn
 
-    def represent(self, block: Block, ready: Ready) -> Float:
+    def represent(self, block: Block, precomputed: BoltzmannPrecomputed) -> Float:
         """P(hidden = 1 | known cells) (n, H)."""
         if block.unknown is None:
-            return np.asarray(expit(self.inputs(block, ready)))
+            return np.asarray(expit(self.inputs(block, precomputed)))
         out = np.empty((block.n_rows, self.n_components))
         for rows, part in self._tiles(block, self._width(block)):
-            out[rows] = self._filled(part, ready)[1]
+            out[rows] = self._filled(part, precomputed)[1]
         return out
 
     def _width(self, block: Block) -> int:
         """Numbers held per row while cells are filled."""
         return 3 * block.n_columns + (2**self.n_components if self.fill_in == "exact" else self.n_components)
 
-    def fill(self, block: Block, ready: Ready) -> Float:
+    def predict_cells(self, block: Block, precomputed: BoltzmannPrecomputed) -> Float:
         """P(cell = 1 | known cells of the row) (n, D)."""
         out = np.empty((block.n_rows, block.n_columns))
         for rows, part in self._tiles(block, self._width(block)):
-            out[rows] = self._filled(part, ready)[0]
+            out[rows] = self._filled(part, precomputed)[0]
         return np.clip(out, 1e-15, 1 - 1e-15)
 
-    def fill_at(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Float:
+    def predict_cells_at(self, block: Block, precomputed: BoltzmannPrecomputed, rows: Any, columns: Any) -> Float:
         """The same for single cells (m,)."""
         asked, inverse = np.unique(rows, return_inverse=True)
-        out: Float = self.fill(block.take(asked), ready)[inverse, columns]
+        out: Float = self.predict_cells(block.take(asked), precomputed)[inverse, columns]
         return out
 
-    def fill_draw(self, block: Block, ready: Ready, rows: Any, columns: Any, by_row: Float, by_cell: Float) -> Any:
+    def sample_cells(
+        self, block: Block, precomputed: BoltzmannPrecomputed, rows: Any, columns: Any, by_row: Float, by_cell: Float
+    ) -> Any:
         """A joint draw of single cells: the hidden units after the last sweep, then the cells given them."""
-        weights, visible, _ = ready.params
+        weights, visible, _ = precomputed.params
         drawn = np.empty((block.n_rows, self.n_components))
         for part_rows, part in self._tiles(block, self._width(block)):
-            drawn[part_rows] = self._gibbs(part, ready)[2]
+            drawn[part_rows] = self._gibbs(part, precomputed)[2]
         return by_cell < expit(np.einsum("mh,mh->m", drawn[rows], weights[columns]) + visible[columns])
 
-    def causes(self, block: Block, ready: Ready, rows: Any, columns: Any) -> Causes:
+    def causes(self, block: Block, precomputed: BoltzmannPrecomputed, rows: Any, columns: Any) -> Causes:
         """What speaks for the value of single cells: hidden units, inferred from the other cells, and the bias."""
-        weights, visible, _ = ready.params
+        weights, visible, _ = precomputed.params
         codes = block.at(rows, columns)
-        chances = self.represent(block, ready)[rows]
+        chances = self.represent(block, precomputed)[rows]
         rest = np.log(np.maximum(chances, 1e-300)) - np.log(np.maximum(1 - chances, 1e-300))
         rest = rest - np.where(codes == ONE, 1.0, 0.0)[:, None] * weights[columns]
         without = expit(rest)  # hidden units without the cell itself
@@ -249,10 +245,10 @@ class BoltzmannModel:
         probability = np.clip(expit(logit), 1e-15, 1 - 1e-15)
         unknown = codes == UNKNOWN  # these are filled as everywhere else
         if unknown.any():
-            probability[unknown] = self.fill_at(block, ready, rows[unknown], columns[unknown])
+            probability[unknown] = self.predict_cells_at(block, precomputed, rows[unknown], columns[unknown])
         return Causes(speaks / safe[:, None], sign[:, None] * gains, probability, None, leak)
 
-    def draw(self, params: BoltzmannParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def sample_rows(self, params: BoltzmannParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) after 1,000 sweeps from independent cells, and their hidden units."""
         weights, visible, hidden = params
         cells = (rng.random((n, len(visible))) < expit(visible)).astype(np.float64)

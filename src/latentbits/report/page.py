@@ -22,7 +22,7 @@ def page_of(content: dict[str, Any]) -> str:
     Parameters
     ----------
     content : dict
-        As :func:`~latentbits.report.content.content_of` makes it.
+        As :func:`~latentbits.exploring.page_content.content_of` makes it.
 
     Returns
     -------

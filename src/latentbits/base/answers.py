@@ -1,0 +1,243 @@
+"""Answers: the same questions for every family."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..answers import Explanation
+from ..data.block import Block
+from ..data.rng import stream
+from ..data.source import Source
+from ..engine.protocols import Causes, Places
+from ..errors import InputError
+from .common import seed_of
+from .components import ComponentsMixin
+from .options import OneOf, Whole
+from .passes import Filled, Scored
+from .sklearn_api import ClassNamePrefixFeaturesOutMixin, available_if
+
+FILLS = ("probability", "mode", "sample")
+MOST_EXPLAINED = 4_000_000  # cells times components explained at once
+
+
+class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
+    """The half of the shell that answers from ``_model`` and ``_params``."""
+
+    def score_samples(self, X: Any) -> Any:
+        """Log-likelihood of every row in nats (``score_kind_`` says whether it is exact).
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows,) array
+        """
+        asked = self._ask(X)
+        return asked.by_rows(asked.model.log_prob)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Mean log-likelihood per row in nats (``score_kind_`` says whether it is exact).
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        sample_weight : (n_rows,) array-like, optional
+
+        Returns
+        -------
+        float
+        """
+        asked = self._ask(X, sample_weight)
+        total, weight = asked.total(Scored(asked.model.log_prob))
+        return float(total / weight)
+
+    @available_if(lambda self: self._has("reconstruct"))
+    def reconstruct(self, X: Any, cells: Any = None) -> Any:
+        """P(cell = 1 given the observed cells of its row).
+
+        Parameters
+        ----------
+        X : table
+        cells : (rows, columns) pair of arrays, optional
+            Single cells; without it the answer is the whole table, dense.
+
+        Returns
+        -------
+        (n_rows, n_features) array, or (n_cells,) array if ``cells`` is given
+        """
+        asked = self._ask(X)
+        if cells is None:
+            return asked.by_rows(asked.model.predict_cells)
+        return asked.by_cells(asked.model.predict_cells_at, *self._cells(cells, asked.sweep.source))
+
+    def _cells(self, cells: Any, source: Source) -> tuple[Any, Any]:
+        """Row and column numbers of cells given by number or column name."""
+        try:
+            rows, columns = cells
+            rows = np.atleast_1d(np.asarray(rows))
+            columns = np.atleast_1d(np.asarray(columns))
+            rows, columns = (part.ravel() for part in np.broadcast_arrays(rows, columns))
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self._name}: cells must be a pair (rows, columns) of equally long arrays; got {cells!r:.80}."
+            ) from None
+        if columns.dtype.kind in "UO":
+            place = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", ()))}
+            unknown = [name for name in columns.tolist() if name not in place]
+            if unknown:
+                raise InputError(f"{self._name}: there is no column named {unknown[0]!r}.")
+            columns = np.array([place[name] for name in columns.tolist()], np.int64)
+        for what, values, limit in (("row", rows, source.shape[0]), ("column", columns, source.shape[1])):
+            if values.dtype.kind not in "iu" and len(values):
+                raise InputError(f"{self._name}: {what} numbers of cells must be whole numbers.")
+            outside = values[(values < 0) | (values >= limit)] if len(values) else values
+            if len(outside):
+                raise InputError(
+                    f"{self._name}: a cell names {what} {outside[0]}, but the {what}s are numbered 0 to {limit - 1}."
+                )
+        return rows.astype(np.int64), columns.astype(np.int64)
+
+    @available_if(lambda self: self._has("impute"))
+    def impute(self, X: Any, how: str = "probability", random_state: Any = None) -> Any:
+        """The table with its unknown cells filled.
+
+        Parameters
+        ----------
+        X : table
+        how : {"probability", "mode", "sample"}
+            P(cell = 1), the more probable value, or one joint draw of every row's unknown cells.
+        random_state : int, RandomState or None
+            For ``how="sample"``.
+
+        Returns
+        -------
+        (n_rows, n_features) array, sparse if X is sparse, a pandas frame if X is one
+        """
+        self._check("how", how, OneOf(FILLS))
+        asked = self._ask(X)
+        parts = asked.by_block(Filled(asked.model, how, seed_of(random_state), dense=not sp.issparse(X)))
+        if sp.issparse(X):
+            return sp.vstack(parts, format="csr")
+        out = np.concatenate(parts)
+        if type(X).__module__.partition(".")[0] == "pandas":
+            import pandas as pd
+
+            return pd.DataFrame(out, index=X.index, columns=X.columns)
+        return out
+
+    @available_if(lambda self: self._has("explain"))
+    def explain(self, X: Any, cells: Any = None) -> Any:
+        """Which component explains each cell.
+
+        Parameters
+        ----------
+        X : table
+        cells : (rows, columns) pair of arrays, optional
+            The cells to explain; columns by number or name.  Without it all cells of the table (for tables of up to
+            four million cell-component pairs).
+
+        Returns
+        -------
+        Explanation
+            With one entry per cell; ``to_frame()`` gives a pandas frame.
+        """
+        asked = self._ask(X)
+        source = asked.sweep.source
+        rows, columns = self._all_cells(source) if cells is None else self._cells(cells, source)
+        values, causes = asked.by_cells(_Explained(asked.model), rows, columns)
+        names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
+        return Explanation(rows, columns, values, names, self._component_names(), **causes._asdict())
+
+    def _all_cells(self, source: Source) -> tuple[Places, Places]:
+        """Rows and columns of all cells, if they are not too many to be explained at once."""
+        n_rows, n_columns = source.shape
+        n_components = self._model.n_components
+        if n_rows * n_columns * n_components > MOST_EXPLAINED:
+            raise InputError(
+                f"{self._name}: explaining all {n_rows} × {n_columns} cells for {n_components} components is "
+                "too much at once. Name cells=(rows, columns), or pass fewer rows."
+            )
+        rows, columns = (part.ravel() for part in np.indices((n_rows, n_columns)))
+        return rows, columns
+
+    @available_if(lambda self: self._has("sample"))
+    def sample(self, n: int = 1, random_state: Any = None, return_causes: bool = False) -> Any:
+        """Draw new rows from the fitted model.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : int, RandomState or None
+            By default the estimator's own.
+        return_causes : bool
+            Also return the hidden causes of the rows.
+
+        Returns
+        -------
+        (n, n_features) array of 0 and 1, and the causes if asked for
+        """
+        rng = self._drawing(n, random_state)
+        cells, causes = self._model.sample_rows(self._params, int(n), rng)
+        return (cells, causes) if return_causes else cells
+
+    def _drawing(self, n: Any, random_state: Any) -> np.random.Generator:
+        """Random numbers for ``n`` rows, which must be a number of rows."""
+        self._check_fitted()
+        self._check("n", n, Whole(1))
+        return stream(seed_of(self.random_state if random_state is None else random_state), "sample")
+
+    def _log_likelihood(self, X: Any) -> tuple[float, int]:
+        """Total log-likelihood and number of rows."""
+        scores = self.score_samples(X)
+        return float(scores.sum()), len(scores)
+
+    def _training_log_likelihood(self, source: Any) -> float:
+        """Log-likelihood of the training table for criteria."""
+        asked = self._ask(source)
+        return float(asked.total(Scored(asked.model.log_prob))[0])
+
+    @available_if(lambda self: self._has("bic"))
+    def bic(self, X: Any) -> float:
+        """Bayesian information criterion, smaller is better: -2 log L + p log n.
+
+        p is ``n_free_``.  In families whose rows have parameters of their own (``criterion`` is "cells") p grows with
+        the number of rows, and neither BIC nor AIC has a theory: choose by hidden cells.
+        """
+        value, n = self._log_likelihood(X)
+        return -2 * value + self.n_free_ * np.log(n)
+
+    @available_if(lambda self: self._has("aic"))
+    def aic(self, X: Any) -> float:
+        """Akaike information criterion, smaller is better: -2 log L + 2 p."""
+        return -2 * self._log_likelihood(X)[0] + 2 * self.n_free_
+
+    def _given_unknowns(self, values: Any) -> Any:
+        """Row unknowns (memberships, scores) given by the user, as a matrix."""
+        self._check_fitted()
+        values = np.asarray(values, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] != self.n_components:
+            raise InputError(
+                f"{self._name}: one row of {self.n_components} numbers per row is needed; got shape {values.shape}."
+            )
+        return values
+
+    def _component_names(self) -> list[str]:
+        """What the components are called."""
+        return [str(name) for name in self.get_feature_names_out()]
+
+
+class _Explained:
+    """Values and causes of single cells of a block."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, precomputed: Any, rows: Places, columns: Places) -> tuple[Any, Causes]:
+        return block.at(rows, columns), self.model.causes(block, precomputed, rows, columns)

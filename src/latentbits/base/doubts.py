@@ -1,0 +1,120 @@
+"""Warnings: what the user should doubt about a table or a fit."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..data.summary import Totals
+from ..engine.restarts import Result
+from ..errors import (
+    DuplicateComponentWarning,
+    EmptyComponentWarning,
+    InputError,
+    NotConvergedWarning,
+    RestartWarning,
+    TableWarning,
+)
+from .shell import Shell
+
+
+class DoubtsMixin(Shell):
+    """The part of the shell that warns.  Stack levels lead to the user's call of ``fit``."""
+
+    needs_variation: ClassVar[bool] = False  # whether constant columns are left out of the fit
+    max_iter: int
+    tol: float
+    empty_components_: list[int]
+    duplicate_components_: list[list[int]]
+    unobserved_features_: Any
+
+    def _warn_doubts(self, result: Result) -> None:
+        """Warn of what the user should doubt."""
+        failed = [restart for restart in result.restarts if restart.error]
+        if failed:
+            warnings.warn(
+                f"{self._name}: {len(failed)} of {len(result.restarts)} starts failed and were left out (first: "
+                f"{failed[0].error}).",
+                RestartWarning,
+                stacklevel=5,
+            )
+        if not self.converged_:
+            why, remedy = f"max_iter={self.max_iter}", "max_iter"
+            if result.stopped:
+                limit = self.time_limit
+                why, remedy = ("a callback", "its limit") if limit is None else (f"time_limit={limit:g}", "time_limit")
+            warnings.warn(
+                f"{self._name}: the best start was stopped by {why} before it settled (last gain above tol={self.tol:g} "
+                f"nats per cell). Raise {remedy} or tol.",
+                NotConvergedWarning,
+                stacklevel=5,
+            )
+
+    def _warn_components(self, empty: list[int], twins: list[tuple[int, int]]) -> None:
+        """Name empty and duplicate components."""
+        self.empty_components_, self.duplicate_components_ = empty, [list(pair) for pair in twins]
+        if empty:
+            warnings.warn(
+                f"{self._name}: component{'s' * (len(empty) > 1)} {', '.join(map(str, empty))} hold almost no rows. "
+                "Use fewer components or more starts.",
+                EmptyComponentWarning,
+                stacklevel=6,
+            )
+        if twins:
+            shown = ", ".join(f"{a} and {b}" for a, b in twins[:5])
+            warnings.warn(
+                f"{self._name}: components {shown} are the same to three digits. Use fewer components.",
+                DuplicateComponentWarning,
+                stacklevel=6,
+            )
+
+    def _check_table(self, sums: Totals) -> None:
+        """Refuse tables without cells, and tell of rows and columns that say nothing."""
+        if sums.n_cells == 0:
+            raise InputError(f"{self._name}: every cell of the table is unknown; nothing can be learnt from it.")
+        if sums.n_unknown and np.array_equal(sums.ones, sums.observed):
+            warnings.warn(
+                f"{self._name}: every known cell of the table is 1. If a blank means no, write 0 instead of leaving it out.",
+                TableWarning,
+                stacklevel=5,
+            )
+        if self.needs_variation:
+            self._warn_of_variation(sums)
+        unknown = np.flatnonzero(sums.observed == 0)
+        self.unobserved_features_ = unknown
+        if len(unknown):
+            names = getattr(self, "feature_names_in_", np.arange(len(sums.ones)))
+            warnings.warn(
+                f"{self._name}: {len(unknown)} column{'s' * (len(unknown) > 1)} without any known cell (first: "
+                f"{names[unknown[0]]}); their probabilities come from the prior alone.",
+                TableWarning,
+                stacklevel=5,
+            )
+        if sums.n_blank_rows:
+            warnings.warn(
+                f"{self._name}: {sums.n_blank_rows} row{'s' * (sums.n_blank_rows > 1)} without any known cell; they say "
+                "nothing about the components and are answered as if nothing were known of them.",
+                TableWarning,
+                stacklevel=5,
+            )
+
+    def _warn_of_variation(self, sums: Totals) -> None:
+        """Tell of columns with one value only, and of too many components."""
+        fixed = int(((sums.ones == 0) | (sums.ones == sums.observed))[sums.observed > 0].sum())
+        if fixed:
+            warnings.warn(
+                f"{self._name}: {fixed} column{'s' * (fixed > 1)} with only one value; they say nothing about the "
+                "components and are left out of the fit.",
+                TableWarning,
+                stacklevel=6,
+            )
+        varying = int((sums.observed > 0).sum()) - fixed
+        if self.n_components > max(1, min(sums.n_rows, varying)):
+            warnings.warn(
+                f"{self._name}: {self.n_components} components for {sums.n_rows} rows and {varying} columns that vary; "
+                f"more than {max(1, min(sums.n_rows, varying))} cannot be told apart. Use fewer components.",
+                TableWarning,
+                stacklevel=6,
+            )

@@ -1,0 +1,249 @@
+"""Options of estimators: each class declares what its constructor accepts, and ``fit`` checks all of it in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from ..errors import InputError
+from .sklearn_api import BaseEstimator
+
+
+class Check(Protocol):
+    """Says what is wrong with a value, or None."""
+
+    def __call__(self, value: Any) -> str | None:
+        """The complaint, without the name of the option."""
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number (True and False are not)."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number (True and False are not)."""
+    good = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, complex, np.complexfloating))
+    return bool(good and np.isfinite(value))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number of at least ``least``; ``others`` are accepted beside."""
+
+    least: int = 1
+    others: tuple[Any, ...] = ()
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if _among(value, self.others) or (is_whole(value) and value >= self.least):
+            return None
+        return f"must be a whole number, {self.least} or more{_or(self.others)}; got {value!r:.60}."
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number of at least ``least`` and below ``below``; ``others`` are accepted beside."""
+
+    least: float = 0.0
+    below: float = np.inf
+    others: tuple[Any, ...] = ()
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if _among(value, self.others):
+            return None
+        if not is_number(value) or value < self.least:
+            return f"must be a number, {self.least:g} or more{_or(self.others)}; got {value!r:.60}."
+        return None if value < self.below else f"must be below {self.below:g}; got {value!r:.60}."
+
+
+@dataclass(frozen=True)
+class Positive:
+    """A finite number above 0 and up to ``most``; ``others`` are accepted beside."""
+
+    most: float = np.inf
+    others: tuple[Any, ...] = ()
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if _among(value, self.others):
+            return None
+        if not is_number(value) or value <= 0:
+            return f"must be a number above 0{_or(self.others)}; got {value!r:.60}."
+        return None if value <= self.most else f"must be above 0 and up to {self.most:g}; got {value!r:.60}."
+
+
+@dataclass(frozen=True)
+class Share:
+    """A number from 0 to 1; ``others`` are accepted beside."""
+
+    others: tuple[Any, ...] = ()
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if _among(value, self.others) or (is_number(value) and 0 <= value <= 1):
+            return None
+        return f"must be a number from 0 to 1{_or(self.others)}; got {value!r:.60}."
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        return None if isinstance(value, (bool, np.bool_)) else f"must be True or False; got {value!r:.60}."
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of some words (or None)."""
+
+    allowed: tuple[Any, ...]
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if _among(value, self.allowed):
+            return None
+        return f"must be one of {', '.join(map(repr, self.allowed))}; got {value!r:.60}."
+
+
+@dataclass(frozen=True)
+class WordOr:
+    """One of some words, or something else, which is looked at where it is used."""
+
+    words: tuple[str, ...]
+    otherwise: str
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if not isinstance(value, str) or value in self.words:
+            return None
+        return f"must be {', '.join(map(repr, self.words))} or {self.otherwise}; got {value!r:.60}."
+
+
+@dataclass(frozen=True)
+class BetaPair:
+    """A Beta prior (a, b) with a mode inside [0, 1]; ``others`` are accepted beside."""
+
+    others: tuple[Any, ...] = ()
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if _among(value, self.others):
+            return None
+        try:
+            on, off = beta_pair(value)
+        except (TypeError, ValueError):
+            return f"must be a pair of numbers (a, b); got {value!r:.60}."
+        if 1 <= on < np.inf and 1 <= off < np.inf:
+            return None
+        return f"({on:g}, {off:g}) has no mode inside (0, 1); both numbers must be 1 or more."
+
+
+@dataclass(frozen=True)
+class GammaPair:
+    """A Gamma prior (shape, rate)."""
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        try:
+            good = len(value) == 2 and all(is_number(part) and part > 0 for part in value)
+        except TypeError:
+            good = False
+        return (
+            None if good else f"must be a pair (shape, rate) of positive numbers, of a Gamma prior; got {value!r:.60}."
+        )
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """A number of workers, as joblib counts them."""
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if value is None or (is_whole(value) and value != 0):
+            return None
+        return f"must be None or a whole number other than 0; got {value!r:.60}."
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """A list of functions."""
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if value is None or isinstance(value, (list, tuple)):
+            return None
+        return f"must be a list of functions; got {type(value).__name__!r}."
+
+
+def beta_pair(value: Any) -> tuple[float, float]:
+    """The two numbers of a Beta prior."""
+    on, off = (float(part) for part in value)
+    return on, off
+
+
+def _among(value: Any, allowed: tuple[Any, ...]) -> bool:
+    """Whether a value is one of some words (or None); arrays never are."""
+    return (value is None or isinstance(value, str)) and value in allowed
+
+
+def _or(others: tuple[Any, ...]) -> str:
+    """What else would do, in words."""
+    return "".join(f", or {other!r}" for other in others)
+
+
+# What every estimator that runs an optimiser or chains accepts.
+SHARED: Mapping[str, Check] = {
+    "n_components": Whole(1),
+    "max_iter": Whole(1),
+    "n_init": Whole(1),
+    "tol": Number(0.0),
+    "accelerate": Flag(),
+    "n_chains": Whole(1),
+    "n_warmup": Whole(0),
+    "n_draws": Whole(1),
+    "thin": Whole(1),
+    "n_jobs": Jobs(),
+    "callbacks": Callbacks(),
+    "time_limit": Number(0.0, others=(None,)),
+}
+
+
+class OptionsMixin(BaseEstimator):
+    """Options that are checked as each class declares them in ``option_checks``."""
+
+    option_checks: ClassVar[Mapping[str, Check]] = SHARED
+
+    @property
+    def _name(self) -> str:
+        """The class, for messages."""
+        return type(self).__name__
+
+    def _check_options(self) -> None:
+        """Refuse options that make no sense."""
+        self._check_some(*self.get_params(deep=False))
+        self._check_together()
+
+    def _check_some(self, *options: str) -> None:
+        """Refuse values of these options that make no sense."""
+        checks: dict[str, Check] = {}
+        for cls in reversed(type(self).__mro__):
+            checks.update(vars(cls).get("option_checks", {}))
+        for option in options:
+            if option in checks:
+                self._check(option, getattr(self, option), checks[option])
+
+    def _check(self, name: str, value: Any, check: Check) -> None:
+        """Refuse a value that a check complains about."""
+        complaint = check(value)
+        if complaint is not None:
+            raise InputError(f"{self._name}: {name} {complaint}")
+
+    def _check_together(self) -> None:
+        """Refuse options that exclude each other; families define it."""

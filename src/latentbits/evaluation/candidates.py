@@ -1,0 +1,267 @@
+"""Who takes part: every family that fills unknown cells, the two baselines, and models that the user brings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..base import LatentBitsEstimator
+from ..base.sklearn_api import BaseEstimator, clone
+from ..errors import InputError
+from ..families import FAMILIES, Cost, Family, TableSize, family_of
+from .adapter import Adapted
+from .baselines import ChowLiuTree, IndependentColumns
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A family in a comparison.
+
+    Attributes
+    ----------
+    name, title : str
+        For programs and for people.
+    structure : str
+        Key of :data:`~latentbits.families.STORIES`.
+    make : function
+        From a size to an estimator.
+    sizes : tuple
+        The sizes to choose from, smallest first; (None,) if there is nothing to choose.
+    cost : Cost
+        What fits cost.
+    light, full : dict
+        Options for the choice of the size, and for the comparison.
+    is_baseline : bool
+    more : pair of dict
+        What ``light`` and ``full`` become if there is time.
+    sized : bool
+        Whether its size is a number of components.
+    limit : bool
+        Whether its size is only the most components that it may use.
+    named : bool
+        Whether the user named the sizes, all of which are tried then.
+    """
+
+    name: str
+    title: str
+    structure: str
+    make: Callable[[Any], Any]
+    sizes: tuple[Any, ...]
+    cost: Cost
+    light: Mapping[str, Any]
+    full: Mapping[str, Any]
+    is_baseline: bool = False
+    more: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+    sized: bool = True
+    limit: bool = False
+    named: bool = False
+
+    def estimator(self, size: Any, options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Any:
+        """An unfitted model."""
+        model = self.make(size)
+        if not isinstance(model, BaseEstimator):
+            return model
+        known = model.get_params(deep=False)
+        given = {**options, "random_state": seed, "n_jobs": n_jobs}
+        return model.set_params(**{name: value for name, value in given.items() if name in known})
+
+    def thorough(self) -> Candidate:
+        """The same with more starts, or longer ones."""
+        return replace(self, light={**self.light, **self.more[0]}, full={**self.full, **self.more[1]})
+
+    def passes(self, options: Mapping[str, Any]) -> float:
+        """Passes over the table that options ask for, at most."""
+        if "n_draws" in options:
+            return float(options["n_chains"] * (options["n_warmup"] + options["n_draws"]))
+        return float(options.get("n_init", 1) * options.get("max_iter", options.get("n_epochs", 1)))
+
+    def seconds(self, size: Any, options: Mapping[str, Any], table: TableSize) -> float:
+        """Nominal seconds of a fit."""
+        return self.cost.seconds(table, measure(size), self.passes(options))
+
+    def fitting(self, table: TableSize) -> Candidate:
+        """The same with sizes that a table of this size can bear."""
+        if self.named:
+            return self
+        most = max(2.0, min(table.n_rows / 5, table.n_columns))
+        sizes = tuple(size for size in self.sizes if isinstance(size, tuple) or measure(size) <= most)
+        return replace(self, sizes=sizes or self.sizes[:1])
+
+
+def measure(size: Any) -> float:
+    """Components that a size stands for: a map has the product of its sides, no size counts as eight."""
+    if size is None:
+        return 8.0
+    if isinstance(size, tuple):
+        out = 1.0
+        for side in size:
+            out *= side
+        return out
+    return float(size)
+
+
+def size_text(size: Any, limit: bool = False) -> str:
+    """A size in words.
+
+    Examples
+    --------
+    >>> size_text(5), size_text(5, limit=True), size_text((9, 9)), size_text(None)
+    ('K=5', 'K≤5', '9×9', '')
+    """
+    if size is None:
+        return ""
+    if isinstance(size, (tuple, list)):
+        return "×".join(str(side) for side in size)
+    return f"K≤{size}" if limit else f"K={size}"
+
+
+def candidate_of(family: Family) -> Candidate:
+    """A family of the package as it takes part in comparisons."""
+    search = family.search
+    assert search is not None and family.name is not None
+    return Candidate(
+        name=family.name,
+        title=family.title,
+        structure=family.structure,
+        make=family.estimator,
+        sizes=search.sizes,
+        cost=search.cost,
+        light=search.light,
+        full=search.full,
+        more=search.more,
+        sized=search.sized,
+        limit=search.limit,
+    )
+
+
+def _baselines() -> list[Candidate]:
+    """What every family has to beat."""
+    return [
+        Candidate(
+            "independent",
+            "independent columns",
+            "none",
+            lambda size: IndependentColumns(pooled=True),
+            (None,),
+            Cost(1e-3),
+            {},
+            {},
+            True,
+        ),
+        Candidate(
+            "tree",
+            "Chow-Liu tree",
+            "pairs",
+            lambda size: ChowLiuTree(pooled=True),
+            (None,),
+            Cost(1e-2, per_cell=4e-9),
+            {},
+            {},
+            True,
+        ),
+    ]
+
+
+def candidates_for(models: Any = "all", n_components: Any = None) -> list[Candidate]:
+    """The candidates that a user asks for, baselines first.
+
+    Parameters
+    ----------
+    models : "all" or iterable
+        Names of families, estimators of this package, :class:`Adapted` models, or (name, model) pairs.
+    n_components : iterable of int or dict, optional
+        Sizes to choose from; a dict has them by name.
+
+    Examples
+    --------
+    >>> [one.name for one in candidates_for(["aspect", "mixture"])]
+    ['independent', 'tree', 'aspect', 'mixture']
+    """
+    families = {one.name: one for one in map(candidate_of, (f for f in FAMILIES if f.search is not None))}
+    if isinstance(models, str):
+        models = list(families) if models == "all" else [models]
+    chosen = [_candidate(model, families) for model in models]
+    if not chosen:
+        raise InputError(f"compare: no model is left to compare; there are: {', '.join(families)}.")
+    names = [one.name for one in chosen]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"compare: two models are called {twice[0]!r}; give (name, model) pairs.")
+    if n_components is not None:
+        chosen = [_with_sizes(one, n_components) for one in chosen]
+        missing = [name for name in n_components if name not in names] if isinstance(n_components, dict) else []
+        if missing:
+            raise InputError(f"compare: n_components names {missing[0]!r}, which does not take part.")
+    return [*_baselines(), *chosen]
+
+
+def _candidate(model: Any, families: dict[str, Candidate]) -> Candidate:
+    """A candidate from a name, a model, or a (name, model) pair."""
+    if isinstance(model, str):
+        if model not in families:
+            raise InputError(f"compare: there is no family {model!r}; there are: {', '.join(families)}.")
+        return families[model]
+    name = None
+    if isinstance(model, tuple) and len(model) == 2 and isinstance(model[0], str):
+        name, model = model
+    if isinstance(model, Adapted):
+        title = name or type(model.estimator).__name__
+        return Candidate(
+            title,
+            title,
+            "other",
+            model.with_size,
+            (None,),
+            Cost(1e-2, per_cell=1e-8),
+            {},
+            {},
+            sized=model.size_name is not None,
+        )
+    if not isinstance(model, LatentBitsEstimator) or not hasattr(model, "impute"):
+        raise InputError(
+            f"compare: {type(model).__name__} fills no unknown cells; wrap models of scikit-learn as "
+            "latentbits.evaluation.Adapted(model)."
+        )
+    like = families.get(family_of(type(model)).name or "")
+    title = name or type(model).__name__
+    return Candidate(
+        title,
+        title if like is None or name is not None else like.title,
+        "other" if like is None else like.structure,
+        _copies(model),
+        (None,),
+        Cost(1e-2, per_cell=1e-8) if like is None else like.cost,
+        {},
+        {},
+    )
+
+
+def _copies(model: Any) -> Callable[[Any], Any]:
+    """Makes unfitted copies of a model, with another size if one is given."""
+
+    def make(size: Any) -> Any:
+        copy = clone(model)
+        if "checkpoint" in copy.get_params(deep=False):
+            copy.set_params(checkpoint=None)
+        if size is not None:
+            copy.set_params(**{"latent_shape" if isinstance(size, tuple) else "n_components": size})
+        return copy
+
+    return make
+
+
+def _with_sizes(one: Candidate, n_components: Any) -> Candidate:
+    """A candidate with the sizes that the user wants tried; maps and the Dirichlet process keep their own."""
+    wanted: Iterable[Any] = n_components
+    if isinstance(n_components, dict):
+        if one.name not in n_components:
+            return one
+        wanted = n_components[one.name]
+    elif not one.sized:
+        return one
+    wanted = [wanted] if isinstance(wanted, int) else list(wanted)
+    sizes = tuple(sorted({tuple(k) if isinstance(k, (tuple, list)) else int(k) for k in wanted}, key=measure))
+    if not sizes or measure(sizes[0]) < 1:
+        raise InputError(f"compare: the sizes of {one.name} must be whole numbers, 1 or more; got {wanted!r}.")
+    return replace(one, sizes=sizes, named=True)

@@ -1,0 +1,187 @@
+"""Everything an exploration leaves behind: tables, summary, model, report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data.writing import table_bytes
+from ..engine.checkpoint import write_atomically
+from ..families import STORIES
+from ..report import page_of
+from .exploration import OUTPUTS, Exploration
+from .page_content import content_of
+
+MOST_FILLED = 2_000_000  # cells of a table that is written out filled
+MOST_COMPONENT_CELLS = 200_000
+MOST_BLANKS = 1_000_000  # written one by one
+
+
+def write_all(found: Exploration) -> None:
+    """Write the files; each appears whole or not at all, the report last."""
+    written = {"run.toml", "model.latentbits", "summary.md", "report.html"}
+    for name, (rows, columns) in _tables(found).items():
+        file = f"{name}.{found.tables}"
+        written.add(file)
+        write_atomically(found.folder / file, table_bytes(rows, columns, file))
+    found.winner.model.save(found.folder / "model.latentbits")
+    if found.several is not None:
+        written.add("several.latentbits")
+        found.several.model.save(found.folder / "several.latentbits")
+    write_atomically(found.folder / "summary.md", summary_of(found).encode())
+    write_atomically(found.folder / "report.html", page_of(content_of(found)).encode())
+    for file in set(OUTPUTS) - written:  # of an earlier run; they would contradict this one
+        (found.folder / file).unlink(missing_ok=True)
+
+
+def _tables(found: Exploration) -> dict[str, tuple[list[dict[str, Any]], list[str]]]:
+    """The tidy tables."""
+    out = {
+        "comparison": _comparison_rows(found),
+        "components": _component_rows(found),
+        "rows": _row_rows(found),
+        "cells": _cell_rows(found),
+    }
+    if len(found.blanks.row):
+        out["blanks"] = _blank_rows(found)
+        if found.facts.n_cells <= MOST_FILLED:
+            out["filled"] = _filled_rows(found)
+    return out
+
+
+def _comparison_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """The comparison without what only the report needs."""
+    assert found.comparison is not None
+    columns = [
+        "model",
+        "title",
+        "structure",
+        "size",
+        "log_loss",
+        "above_best",
+        "se",
+        "auc",
+        "brier",
+        "calibration_error",
+        "row_log_likelihood",
+        "row_kind",
+        "row_below_best",
+        "row_se",
+        "note",
+    ]
+    rows = [{**row, "size": None if row["size"] is None else str(row["size"])} for row in found.comparison.table]
+    return rows, columns
+
+
+def _component_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """Components of the fitted models, all features unless that would be very many."""
+    out = []
+    for role, fitted in (("winner", found.winner), ("several", found.several)):
+        if fitted is None:
+            continue
+        n_features = found.facts.n_columns
+        if n_features * len(fitted.model.components_) > MOST_COMPONENT_CELLS:
+            n_features = 50
+        for row in fitted.components(n_features):
+            out.append({"model": role, "family": fitted.candidate.name, **row})
+    columns = ["model", "family", "component", "name", "weight", "rank", "feature"]
+    columns += [c for c in ("probability", "loading", "marginal", "lift") if any(c in row for row in out)]
+    return out, columns
+
+
+def _row_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """One line per row: where it belongs, how typical it is, where it lies on the map."""
+    shares = found.memberships
+    scores = (
+        found.winner.model.score_samples(found.rows.source) if hasattr(found.winner.model, "score_samples") else None
+    )
+    places = None if found.map is None else found.map.transform(found.rows.source)
+    names = found.winner.part_names()
+    main = found.winner.main(shares)
+    out = []
+    ours = ["component", "strength", *([] if scores is None else ["log_likelihood"])]
+    axes = [] if places is None else ["map_x", "map_y"][: places.shape[1]]
+    columns = _free([found.rows.id_name, *found.rows.labels, *ours, *axes, *names])
+    for i in range(found.facts.n_rows):
+        values = [
+            found.row_name(i),
+            *(v[i] for v in found.rows.labels.values()),
+            names[main[i]],
+            float(shares[i, main[i]]),
+        ]
+        values += [] if scores is None else [float(scores[i])]
+        values += [] if places is None else places[i, : len(axes)].tolist()
+        out.append(dict(zip(columns, [*values, *shares[i].tolist()])))
+    return out, columns
+
+
+def _free(names: list[str]) -> list[str]:
+    """Names, those that were met before with underscores behind them."""
+    out: list[str] = []
+    for name in names:
+        while name in out:
+            name += "_"
+        out.append(name)
+    return out
+
+
+def _cell_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """Cells worth a look."""
+    rows = [{**c, "row": found.row_name(c["row"]), "column": found.facts.names[c["column"]]} for c in found.look]
+    columns = ["kind", "row", "column", "value", "probability", "surprise", "missing", "cause", "cause_share"]
+    return rows, columns
+
+
+def _blank_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """The blanks with the probability of a one."""
+    most = slice(0, MOST_BLANKS)
+    cells = zip(*(values[most].tolist() for values in found.blanks))
+    rows = [{"row": found.row_name(i), "column": found.facts.names[j], "probability": p} for i, j, p in cells]
+    return rows, ["row", "column", "probability"]
+
+
+def _filled_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """The whole table with its blanks filled by probabilities."""
+    cells = np.concatenate([found.rows.source.block(b).codes() for b in range(found.rows.source.n_blocks)]).astype(
+        float
+    )
+    cells[found.blanks.row, found.blanks.column] = found.blanks.probability
+    names = _free([found.rows.id_name, *found.rows.labels, *found.facts.names])
+    rows = [
+        dict(zip(names, [found.row_name(i), *(values[i] for values in found.rows.labels.values()), *line]))
+        for i, line in enumerate(cells.tolist())
+    ]
+    return rows, names
+
+
+def summary_of(found: Exploration) -> str:
+    """The findings as a short text."""
+    assert found.comparison is not None
+    lines = [f"# {_plain(found.name)}", "", found.comparison.verdict, "", "## The table", ""]
+    lines += [f"- {line}" for line in found.facts.lines()]
+    lines += ["", "## The families", ""]
+    lines += ["| family | size | log-loss | above best | AUC | calibration error |", "|---|---|---|---|---|---|"]
+    for row in found.comparison.table:
+        if "log_loss" not in row:
+            lines.append(f"| {row['title']} | | could not be fitted: {row['note']} | | | |")
+            continue
+        size = "" if row["size"] is None else str(row["size"])
+        apart = f"{row['above_best']:.4f} ± {row['se']:.4f}"
+        scores = f"{row['log_loss']:.4f} | {apart} | {row['auc']:.3f} | {row['calibration_error']:.3f}"
+        lines.append(f"| {row['title']} | {size} | {scores} |")
+    for fitted in (found.winner, found.several):
+        if fitted is None:
+            continue
+        lines += ["", f"## {fitted.title}", "", f"In this model {STORIES[fitted.candidate.structure]}.", ""]
+        lines += [f"- **{_plain(name)}**: {_plain(text, 400)}" for name, text in fitted.lines()]
+        lines += ["", "```", fitted.model.summary(), "```"]
+    if found.notes:
+        lines += ["", "## To be doubted", "", *[f"- {note}" for note in dict.fromkeys(found.notes)]]
+    lines += ["", "Open `report.html` for the map, the cells and the checks; `run.toml` repeats the run.", ""]
+    return "\n".join(lines)
+
+
+def _plain(text: str, most: int = 80) -> str:
+    """A text without what Markdown would take for markup."""
+    return "".join("\\" + c if c in "\\`*_[]<>|" else c for c in text.replace("\n", " ")[:most])

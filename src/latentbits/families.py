@@ -1,0 +1,436 @@
+"""The one table of families: what every estimator is called, where it lives, what it says and answers, and what it costs.
+
+Public names, loading, the command line, comparisons, the report, the contract tests and the tables of the documentation all
+read it.  Nothing is imported from here but what a family needs: the classes come when they are first asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+# What a family says about a row; families with the same story differ in how they are fitted.
+STORIES: Mapping[str, str] = {
+    "class": "every row belongs to one hidden class",
+    "shares": "every row is a blend of several causes, each cell owing to one of them",
+    "causes": "every row has several causes, any of which can switch a cell on",
+    "scores": "every row has a place on a few continuous scales",
+    "map": "every row has a place on a two-dimensional map",
+    "switches": "every row is a pattern of hidden switches",
+    "none": "columns have nothing to do with each other",
+    "pairs": "columns depend on each other in pairs, along a tree",
+    "other": "a model that was brought along",
+    "topics": "every row has topics, each with words of its own",
+    "ratings": "every user is a blend of tastes, each with ratings of its own",
+    "keywords": "columns that set the topics of rows apart are worth keeping",
+}
+# Stories with several causes per row.
+SEVERAL_CAUSES = ("shares", "causes", "switches")
+
+
+class TableSize(NamedTuple):
+    """The size of a table to be fitted."""
+
+    n_rows: int
+    n_columns: int
+    n_marked: int  # ones and unknown cells
+
+    @property
+    def n_cells(self) -> int:
+        """All cells."""
+        return self.n_rows * self.n_columns
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Nominal seconds of a pass, measured on tables of several kinds; all but the first are times the components."""
+
+    per_pass: float = 1e-3
+    per_mark: float = 0.0  # ones and unknown cells
+    per_cell: float = 0.0
+    per_crowd: float = 0.0  # marks times their share of the cells: marks that meet others in their row
+    fixed_passes: float = 3.0  # what a fit costs beside its passes, in passes
+
+    def seconds(self, table: TableSize, size: float, n_passes: float) -> float:
+        """Of a fit with so many passes."""
+        crowd = table.n_marked**2 / max(1, table.n_cells)
+        by_size = self.per_mark * table.n_marked + self.per_cell * table.n_cells + self.per_crowd * crowd
+        return (n_passes + self.fixed_passes) * (self.per_pass + size * by_size)
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a family takes part in comparisons.
+
+    Attributes
+    ----------
+    sizes : tuple
+        The sizes to choose from, smallest first; (None,) if there is nothing to choose.
+    cost : Cost
+        What fits cost.
+    light, full : dict
+        Options for the choice of the size, and for the comparison.
+    more : pair of dict
+        What ``light`` and ``full`` become if there is time.
+    options : function
+        From a size to options of the constructor.
+    sized : bool
+        Whether its size is a number of components.
+    limit : bool
+        Whether its size is only the most components that it may use.
+    """
+
+    sizes: tuple[Any, ...]
+    cost: Cost
+    light: Mapping[str, Any]
+    full: Mapping[str, Any]
+    more: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+    options: Callable[[Any], Mapping[str, Any]] = field(default=lambda size: {})
+    sized: bool = True
+    limit: bool = False
+
+
+@dataclass(frozen=True)
+class Family:
+    """An estimator of the package.
+
+    Attributes
+    ----------
+    cls, home : str
+        The class, and the package that it comes from.
+    name : str or None
+        On the command line and in comparisons.
+    title : str
+        For people.
+    structure : str
+        Key of :data:`STORIES`.
+    noun : str
+        What a component is called.
+    citation : str
+        Whom to cite.
+    answers : tuple of str
+        Methods that only some families have.
+    reading : int
+        Rank among families that predict equally well: the easiest to read first.
+    search : Search or None
+        How it takes part in comparisons; None: it does not.
+    """
+
+    cls: str
+    home: str
+    name: str | None
+    title: str
+    structure: str
+    noun: str
+    citation: str
+    answers: tuple[str, ...]
+    reading: int = 99
+    search: Search | None = None
+
+    @property
+    def story(self) -> str:
+        """What the family says about a row, in words."""
+        return STORIES[self.structure]
+
+    def load(self) -> Any:
+        """The class."""
+        return getattr(importlib.import_module(self.home), self.cls)
+
+    def estimator(self, size: Any = None, **options: Any) -> Any:
+        """An unfitted estimator of a size, with the options that comparisons give it."""
+        given = {} if self.search is None else dict(self.search.options(size))
+        sized = {} if size is None else {"latent_shape" if isinstance(size, tuple) else "n_components": size}
+        return self.load()(**{**given, **sized, **options})
+
+
+_CELLS = ("reconstruct", "impute", "explain", "sample")
+_FITTED = (*_CELLS, "bic", "aic")
+_CLASSES = ("predict", "predict_proba")
+_ONCE = {"n_init": 1, "max_iter": 40}
+_LONG = {"n_init": 2, "max_iter": 300}
+_STARTS: tuple[Mapping[str, Any], Mapping[str, Any]] = ({"n_init": 3}, {"n_init": 6})
+_CHAINS: tuple[Mapping[str, Any], Mapping[str, Any]] = (
+    {"n_chains": 1, "n_warmup": 30, "n_draws": 30},
+    {"n_chains": 2, "n_warmup": 100, "n_draws": 100},
+)
+_VAN_DER_MAATEN = "L. van der Maaten, Bayesian Mixtures of Bernoulli Distributions"
+_SHASHUA = "A. Shashua, G. Pragier, The Latent Bernoulli-Gauss Model for Data Analysis (2010)."
+_HOFMANN = "T. Hofmann, Unsupervised Learning by Probabilistic Latent Semantic Analysis, Machine Learning 42 (2001)."
+
+
+def _machine(size: Any) -> Mapping[str, Any]:
+    """Small Boltzmann machines fill in exactly."""
+    return {"fill_in": "exact" if size is not None and size <= 8 else "gibbs", "n_sweeps": 60}
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family(
+        cls="BernoulliMixture",
+        home="latentbits.mixture",
+        name="mixture",
+        title="Bernoulli mixture",
+        structure="class",
+        noun="class",
+        citation="G. McLachlan, D. Peel, Finite Mixture Models, Wiley 2000.",
+        answers=(*_FITTED, *_CLASSES, "partial_fit"),
+        reading=0,
+        search=Search(
+            sizes=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30),
+            cost=Cost(6e-4, per_mark=2e-9),
+            light=_ONCE,
+            full=_LONG,
+            more=_STARTS,
+        ),
+    ),
+    Family(
+        cls="VariationalBernoulliMixture",
+        home="latentbits.mixture",
+        name="variational",
+        title="Bernoulli mixture (variational Bayes)",
+        structure="class",
+        noun="class",
+        citation="C. M. Bishop, Pattern Recognition and Machine Learning, Springer 2006, chapter 10.",
+        answers=(*_FITTED, *_CLASSES, "partial_fit"),
+        reading=2,
+        search=Search(
+            sizes=(5, 10, 20, 30),
+            cost=Cost(6e-4, per_mark=3e-9),
+            light=_ONCE,
+            full=_LONG,
+            more=_STARTS,
+            limit=True,
+        ),
+    ),
+    Family(
+        cls="BayesianBernoulliMixture",
+        home="latentbits.mixture",
+        name="bayesian",
+        title="Bayesian Bernoulli mixture (Gibbs)",
+        structure="class",
+        noun="class",
+        citation=f"{_VAN_DER_MAATEN}.",
+        answers=(*_CELLS, *_CLASSES),
+        reading=1,
+        search=Search(
+            sizes=(5, 10, 20, 30), cost=Cost(2e-3, per_mark=3e-8), light=_CHAINS[0], full=_CHAINS[1], limit=True
+        ),
+    ),
+    Family(
+        cls="DPBernoulliMixture",
+        home="latentbits.mixture",
+        name="dp",
+        title="Dirichlet-process Bernoulli mixture",
+        structure="class",
+        noun="class",
+        citation=f"{_VAN_DER_MAATEN}; R. M. Neal, Markov Chain Sampling Methods for Dirichlet Process Mixture Models, JCGS 9 "
+        "(2000).",
+        answers=(*_CELLS, *_CLASSES),
+        reading=7,
+        search=Search(sizes=(None,), cost=Cost(2e-3, per_mark=3e-8), light=_CHAINS[0], full=_CHAINS[1], sized=False),
+    ),
+    Family(
+        cls="AspectBernoulli",
+        home="latentbits.aspect",
+        name="aspect",
+        title="Aspect Bernoulli",
+        structure="shares",
+        noun="cause",
+        citation="A. Kabán, E. Bingham, T. Hirsimäki, Learning to Read Between the Lines: The Aspect Bernoulli Model, "
+        "SDM 2004.",
+        answers=(*_FITTED, "partial_fit"),
+        reading=4,
+        search=Search(
+            sizes=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20),
+            cost=Cost(6e-4, per_mark=1.5e-8),
+            light=_ONCE,
+            full={"n_init": 2, "max_iter": 200},
+            more=_STARTS,
+            options=lambda size: {"fill_in": "posterior"},
+        ),
+    ),
+    Family(
+        cls="NoisyOrComponentAnalysis",
+        home="latentbits.noisy_or",
+        name="noisy-or",
+        title="noisy-or component analysis",
+        structure="causes",
+        noun="source",
+        citation="T. Šingliar, M. Hauskrecht, Noisy-OR Component Analysis and its Application to Link Analysis, JMLR 7 "
+        "(2006).",
+        answers=(*_FITTED, "partial_fit"),
+        reading=3,
+        search=Search(
+            sizes=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20),
+            cost=Cost(8e-3, per_crowd=1e-6, fixed_passes=20.0),
+            light={"n_init": 1, "max_iter": 20, "surplus": 0, "e_step": "warm"},
+            full={"n_init": 1, "max_iter": 150},
+            more=({}, {"n_init": 2}),
+        ),
+    ),
+    Family(
+        cls="LogisticPCA",
+        home="latentbits.logistic",
+        name="logistic",
+        title="logistic PCA",
+        structure="scores",
+        noun="scale",
+        citation="A. Schein, L. Saul, L. Ungar, A Generalized Linear Model for Principal Component Analysis of Binary Data, "
+        "AISTATS 2003.",
+        answers=_FITTED,
+        reading=8,
+        search=Search(
+            sizes=(1, 2, 3, 4, 5, 6, 8),
+            cost=Cost(4e-3, per_cell=5e-8),
+            light={"n_init": 1, "max_iter": 25},
+            full={"n_init": 1, "max_iter": 100},
+            options=lambda size: {"fill_in": "posterior", "ridge": 0.3},
+        ),
+    ),
+    Family(
+        cls="LatentTrait",
+        home="latentbits.logistic",
+        name="trait",
+        title="latent trait model",
+        structure="scores",
+        noun="scale",
+        citation="M. E. Tipping, Probabilistic Visualisation of High-dimensional Binary Data, NIPS 11 (1999).",
+        answers=_FITTED,
+        reading=5,
+        search=Search(
+            sizes=(1, 2, 3, 4, 5, 6),
+            cost=Cost(2e-3, per_cell=3.5e-8, fixed_passes=20.0),
+            light=_ONCE,
+            full={"n_init": 1, "max_iter": 150},
+        ),
+    ),
+    Family(
+        cls="BinaryGTM",
+        home="latentbits.gtm",
+        name="gtm",
+        title="binary GTM",
+        structure="map",
+        noun="region",
+        citation="M. Girolami, A Generative Model for Sparse Discrete Binary Data with Non-Uniform Categorical Priors, ESANN "
+        "2002.",
+        answers=(*_FITTED, *_CLASSES, "partial_fit"),
+        reading=6,
+        search=Search(
+            sizes=((5, 5), (8, 8), (11, 11), (15, 15)),
+            cost=Cost(1e-3, per_mark=3e-9),
+            light=_ONCE,
+            full={"n_init": 1, "max_iter": 150},
+            sized=False,
+        ),
+    ),
+    Family(
+        cls="RestrictedBoltzmann",
+        home="latentbits.rbm",
+        name="boltzmann",
+        title="restricted Boltzmann machine",
+        structure="switches",
+        noun="switch",
+        citation="G. E. Hinton, Training Products of Experts by Minimizing Contrastive Divergence, Neural Computation 14 "
+        "(2002).",
+        answers=_FITTED,
+        reading=9,
+        search=Search(
+            sizes=(2, 3, 4, 5, 6, 8),
+            cost=Cost(6e-3, per_cell=3e-8),
+            light={"n_epochs": 40, "learning_rate": 0.05},
+            full={"n_epochs": 100, "learning_rate": 0.05},
+            more=({"n_epochs": 100}, {"n_epochs": 400}),
+            options=_machine,
+        ),
+    ),
+    Family(
+        cls="BernoulliGaussMixture",
+        home="latentbits.bernoulli_gauss",
+        name="bernoulli-gauss",
+        title="Bernoulli-Gauss mixture",
+        structure="topics",
+        noun="topic",
+        citation=_SHASHUA,
+        answers=("sample", "bic", "aic", *_CLASSES),
+    ),
+    Family(
+        cls="BernoulliGaussClassifier",
+        home="latentbits.bernoulli_gauss",
+        name=None,
+        title="Bernoulli-Gauss classifier",
+        structure="topics",
+        noun="topic",
+        citation=_SHASHUA,
+        answers=_CLASSES,
+    ),
+    Family(
+        cls="BernoulliGaussSelector",
+        home="latentbits.bernoulli_gauss",
+        name=None,
+        title="Bernoulli-Gauss feature selection",
+        structure="keywords",
+        noun="feature",
+        citation=_SHASHUA,
+        answers=(),
+    ),
+    Family(
+        cls="BernoulliGaussRecommender",
+        home="latentbits.bernoulli_gauss",
+        name=None,
+        title="Bernoulli-Gauss recommender",
+        structure="ratings",
+        noun="taste",
+        citation=_SHASHUA,
+        answers=(),
+    ),
+    Family(
+        cls="MixtureOfUnigrams",
+        home="latentbits.multinomial",
+        name="unigrams",
+        title="mixture of unigrams",
+        structure="topics",
+        noun="topic",
+        citation="K. Nigam, A. McCallum, S. Thrun, T. Mitchell, Text Classification from Labeled and Unlabeled Documents "
+        "using EM, Machine Learning 39 (2000).",
+        answers=("sample", "bic", "aic", *_CLASSES),
+    ),
+    Family(
+        cls="PLSA",
+        home="latentbits.multinomial",
+        name="plsa",
+        title="probabilistic latent semantic analysis",
+        structure="topics",
+        noun="topic",
+        citation=_HOFMANN,
+        answers=("sample",),
+    ),
+    Family(
+        cls="GaussianPLSA",
+        home="latentbits.multinomial",
+        name=None,
+        title="Gaussian probabilistic latent semantic analysis",
+        structure="ratings",
+        noun="taste",
+        citation="T. Hofmann, Collaborative Filtering via Gaussian Probabilistic Latent Semantic Analysis, SIGIR 2003.",
+        answers=(),
+    ),
+)
+
+BY_CLASS: Mapping[str, Family] = {family.cls: family for family in FAMILIES}
+BY_NAME: Mapping[str, Family] = {family.name: family for family in FAMILIES if family.name is not None}
+
+
+def family_of(cls: type) -> Family:
+    """The family of an estimator class, or of a class derived from one.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryGTM
+    >>> family_of(BinaryGTM).title
+    'binary GTM'
+    """
+    for base in cls.__mro__:
+        if base.__name__ in BY_CLASS:
+            return BY_CLASS[base.__name__]
+    raise KeyError(f"{cls.__name__} is not in the table of families (latentbits/families.py)")

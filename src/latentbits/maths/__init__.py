@@ -1,0 +1,1 @@
+"""Mathematics that several families share: latent classes, topics, empirical Bayes, starts, diagnostics."""

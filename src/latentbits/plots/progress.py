@@ -1,0 +1,55 @@
+"""How fits went and how many components to take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .axes import axes_of
+
+
+def selection(chosen: Any, *, ax: Any = None) -> Any:
+    """The curve of a :class:`~latentbits.evaluation.Selection`, with the best number marked.
+
+    Parameters
+    ----------
+    chosen : Selection
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = axes_of(ax)
+    numbers = [row["n_components"] for row in chosen.table]
+    values = np.array([row[chosen.criterion] for row in chosen.table])
+    ax.errorbar(numbers, values, yerr=[row["se"] for row in chosen.table], marker="o", capsize=3)
+    ax.axvline(chosen.best_, linestyle=":", color="black", label=f"best: {chosen.best_}")
+    labels = {"cells": "log-loss per hidden cell", "rows": "negative log-likelihood per held-out row"}
+    ax.set(xlabel="number of components", ylabel=labels.get(chosen.criterion, chosen.criterion.upper()))
+    ax.legend()
+    return ax
+
+
+def restarts(estimator: Any, *, ax: Any = None) -> Any:
+    """The path of the objective of every start.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = axes_of(ax)
+    for number, history in enumerate(estimator.history_):
+        ax.plot(np.arange(1, len(history) + 1), history, label=f"start {number}", linewidth=1)
+    reached = getattr(estimator, "n_reached_", None)  # chains and machines do not meet in one value
+    title = "" if reached is None else f"best value in {reached} of the starts"
+    ax.set(xlabel="accepted pass" if reached is not None else "step", ylabel="objective", title=title)
+    ax.legend(fontsize=7)
+    return ax
