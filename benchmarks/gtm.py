@@ -62,7 +62,7 @@ def ugtm_peer(n: int = 10, rounds: int = 5) -> dict:
     with np.load(fetch("mfeat_pix")) as parts:
         X = (parts["X"] > 3).astype(float)
     calls: dict[str, Any] = {
-        m_step: Passes(X, n, latent_shape=(15, 15), init="pca", m_step=m_step) for m_step in ("bound", "newton")
+        m_step: Passes(X, n, latent_shape=(15, 15), init="pca", solver=m_step) for m_step in ("bound", "newton")
     }
     start = ugtm_gtm.initialize(X, 15, 8, 1.0)
     calls["ugtm"] = lambda: ugtm_gtm.optimize(X, start, 0.1, n, verbose=False)
@@ -87,7 +87,7 @@ def growth(name: str, rounds: int = 3) -> dict:
         passes = Passes(part.astype(float), 1, latent_shape=(15, 15))
         sizes.append(float(part.nnz))
         seconds.append(best_of({"pass": passes.e_step}, rounds)["pass"])
-    whole = best_of({"iteration": Passes(X.astype(float), 1, latent_shape=(15, 15), m_step="bound")}, 1)["iteration"]
+    whole = best_of({"iteration": Passes(X.astype(float), 1, latent_shape=(15, 15), solver="bound")}, 1)["iteration"]
     exponent = slope(sizes, seconds)
     print(
         f"{name} ({X.shape[0]} x {X.shape[1]}, {X.nnz} ones): reading it takes {seconds[-1]:.2f} s, a whole iteration "

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 from latentbits import BinaryGTM, datasets, plots
 
 zoo = datasets.load_zoo()
-model = BinaryGTM(latent_shape=(8, 8), prior_concentration=2.0).fit(zoo.frame)
+model = BinaryGTM(latent_shape=(8, 8), weight_concentration=2.0).fit(zoo.frame)
 print(model.summary())
 
 # %%

@@ -48,7 +48,7 @@ shown = {
     "EM": latentbits.BernoulliMixture(20, n_init=1, init="k-means++", random_state=0),
     "15 EM": latentbits.BernoulliMixture(20, n_init=15, init="k-means++", average_restarts=True, random_state=0),
     "12 chains": latentbits.BayesianBernoulliMixture(
-        20, alpha=20, n_chains=12, n_warmup=100, n_draws=1, random_state=0
+        20, weight_concentration=20, n_chains=12, n_warmup=100, n_draws=1, random_state=0
     ),
 }
 latentbits.plots.fill_ins({name: estimator.fit(train) for name, estimator in shown.items()}, half, (8, 8), truth=test)

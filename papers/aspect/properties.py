@@ -99,7 +99,7 @@ def _peer(X, shares, probs) -> float:
 
 def _largest_fall(X, seed: int) -> float:
     """Largest relative fall of the objective between two passes, with priors."""
-    model = quietly(AspectBernoulli(3, n_init=1, max_iter=60, membership_concentration=1.2, random_state=seed), X)
+    model = quietly(AspectBernoulli(3, n_init=1, max_iter=60, weight_concentration=1.2, random_state=seed), X)
     history = np.array(model.history_[0])
     return float(np.max((history[:-1] - history[1:]) / np.abs(history[1:]), initial=0.0))
 

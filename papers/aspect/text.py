@@ -202,7 +202,7 @@ def _lists(path: Path, draw: dict) -> None:
     for k, ax in enumerate(axes):
         best = np.argsort(-draw["model"].components_[k], kind="stable")[:10][::-1]
         ax.barh([draw["words"][j] for j in best], draw["model"].components_[k][best], color="0.6")
-        ax.set(xlim=(0, 1), title=f"cause {k} ({draw['model'].kinds_[k]})")
+        ax.set(xlim=(0, 1), title=f"cause {k} ({draw['model'].component_kinds_[k]})")
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

@@ -52,7 +52,14 @@ def sampled(k: int | None, seed: int, n_chains: int = 30, n_sweeps: int = 100, *
     """The report's sampler: the last state of independent chains of plain Gibbs sweeps, no unrepresented class."""
     cls: Any = DPBernoulliMixture if k is None else BayesianBernoulliMixture
     given = {} if k is None else {"n_components": k}
-    report = {"alpha": 50.0, "n_warmup": n_sweeps - 1, "n_draws": 1, "thin": 1, "split_merge": 0, "point": "best"}
+    report = {
+        "weight_concentration": 50.0,
+        "n_warmup": n_sweeps - 1,
+        "n_draws": 1,
+        "thin": 1,
+        "split_merge": 0,
+        "point": "best",
+    }
     chains = {"n_chains": n_chains, "answer_draws": n_chains, "include_new": False, "random_state": seed}
     return cls(**{**given, **report, **chains, **options})
 
@@ -202,12 +209,12 @@ def _averaged(digit: int, split: int) -> dict[str, float]:
         found[f"{name}, 15 averaged"] = auc(model, test)
         found[f"log-likelihood, {name}"] = float(np.mean([single.score(test) for single in singles]))
         found[f"log-likelihood, {name}, 15 averaged"] = model.score(test)
-    bound = {"alpha": 50.0, "max_iter": 100, "n_init": 10}
+    bound = {"weight_concentration": 50.0, "max_iter": 100, "n_init": 10}
     model = quietly(VariationalBernoulliMixture(50, random_state=seed, average_restarts=True, **bound), train)
     found["variational, 10 averaged"] = auc(model, test)
     alone = quietly(VariationalBernoulliMixture(50, random_state=seed, **{**bound, "n_init": 1}), train)
     found["variational"] = auc(alone, test)
-    blocked = quietly(sampled(50, seed, 8, 60, sampler="blocked"), train)
+    blocked = quietly(sampled(50, seed, 8, 60, solver="blocked"), train)
     found["blocked, 8 averaged"] = auc(blocked, test)
     found["blocked"] = float(np.mean([auc(single, test) for single in single_draws(blocked)]))
     found["chains, 30 averaged"] = auc(quietly(sampled(50, seed), train), test)

@@ -21,7 +21,7 @@ N_TRAIN = 1500
 
 def digit_map(**options: Any) -> BinaryGTM:
     """15 × 15 nodes, 8 × 8 bumps, 60 passes of two Newton steps."""
-    fixed = {"latent_shape": (15, 15), "basis_shape": (8, 8), "ridge": 0.1, "m_step": "newton", "n_inner": 2}
+    fixed = {"latent_shape": (15, 15), "basis_shape": (8, 8), "ridge": 0.1, "solver": "newton", "n_inner": 2}
     return BinaryGTM(**{**fixed, "max_iter": 60, "tol": 0.0, "accelerate": False, **options})
 
 
@@ -50,7 +50,7 @@ def maps(full: bool, folder: Path) -> Outcome:
             note(f"trustworthiness, {kind}, held-out rows", trustworthiness(X[test], b, n_neighbors=10))
             note(f"distinct places, {kind}", len(np.unique(np.round(a, 2), axis=0)))
         note("log-likelihood", model.score(X[test]))
-        note("bound M-step: log-likelihood", quietly(digit_map(m_step="bound", n_inner=5), X[train]).score(X[test]))
+        note("bound M-step: log-likelihood", quietly(digit_map(solver="bound", n_inner=5), X[train]).score(X[test]))
         for k in (10, 60):
             mixture = quietly(BernoulliMixture(k, n_init=3, random_state=0), X[train])
             note(f"mixture {k}: log-likelihood", mixture.score(X[test]))

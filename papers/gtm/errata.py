@@ -108,7 +108,7 @@ def errata(full: bool, folder: Path) -> Outcome:
     lost = sum(run["end"] != "still there" for run in newton)
     out.claim("E3: undamped Newton steps, starts that diverge", "all", f"{lost} of 4", lost == 4)
 
-    corrected = Printed(X, None, weight_prior="girolami", m_step="gradient", weight_limit=1e6)
+    corrected = Printed(X, None, basis_prior="girolami", solver="gradient", basis_limit=1e6)
     path = [corrected.package_pass() for _ in range(n_passes)]
     rises = float(np.diff(path).min())
     chances = logistic(corrected.model.odds(corrected.params.weights))[0]
@@ -116,7 +116,7 @@ def errata(full: bool, folder: Path) -> Outcome:
     out.claim("E2: corrected prior without early stop, objective rises", ">= 0", rises, rises >= 0)
     if full:
         out.claim("E2: corrected prior without early stop, dead features of 100", ">= 50", str(dead), dead >= 50)
-    stopped = quietly(ref(weight_prior="girolami", m_step="gradient", max_iter=n_passes), X)
+    stopped = quietly(ref(basis_prior="girolami", solver="gradient", max_iter=n_passes), X)
     alive = int((stopped.components_.max(axis=0) >= 0.01).sum())
     out.claim("corrected prior with the stop of the package, living features", ">= 90", str(alive), alive >= 90)
     out.numbers = {

@@ -26,7 +26,7 @@ THEMES = {
 
 def ref(**options: Any) -> BinaryGTM:
     """The reference configuration: 10 × 10 nodes, 5 × 5 bumps, 20 passes of five damped Newton steps."""
-    fixed = {"basis_shape": (5, 5), "ridge": 0.3, "ridge_bias": 0.003, "m_step": "newton", "n_inner": 5}
+    fixed = {"basis_shape": (5, 5), "ridge": 0.3, "ridge_bias": 0.003, "solver": "newton", "n_inner": 5}
     return BinaryGTM(**{"latent_shape": (10, 10), **fixed, "max_iter": 20, "tol": 0.0, "accelerate": False, **options})
 
 
@@ -37,7 +37,7 @@ def line(**options: Any) -> BinaryGTM:
 
 def purity(model: BinaryGTM, X: np.ndarray, groups: np.ndarray) -> float:
     """Share of rows that belong to the largest group of their node."""
-    counts = np.zeros((len(model.prior_), len(GROUPS)))
+    counts = np.zeros((len(model.weights_), len(GROUPS)))
     np.add.at(counts, (model.predict(X), groups), 1)
     return float(counts.max(axis=1).sum() / len(X))
 
@@ -105,7 +105,7 @@ def grouping(full: bool, folder: Path) -> Outcome:
 def _sureness(out: Outcome, model: BinaryGTM, X: np.ndarray) -> dict[str, float]:
     """X2: how far the posterior of a row concentrates."""
     told = model.posterior_summary(X)
-    points, prior = model.latent_points_, model.prior_
+    points, prior = model.latent_points_, model.weights_
     spread = float((prior @ points**2 - (prior @ points) ** 2).sum())
     ratio = float(np.trace(told.covariance, axis1=1, axis2=2).mean() / spread)
     shares = -np.sort(-model.predict_proba(X), axis=1)
@@ -285,8 +285,8 @@ def density(full: bool, folder: Path) -> Outcome:
     models: dict[str, Any] = {
         "GTM": lambda: ref(),
         "GTM, uniform prior": lambda: ref(prior="uniform"),
-        "GTM, bound": lambda: ref(m_step="bound"),
-        "GTM, gradient": lambda: ref(m_step="gradient"),
+        "GTM, bound": lambda: ref(solver="bound"),
+        "GTM, gradient": lambda: ref(solver="gradient"),
         "GTM, stream": _Streamed,
         "Tipping": lambda: LatentTrait(2, random_state=0),
         **{f"mixture {k}": lambda k=k: BernoulliMixture(k, n_init=3, random_state=0) for k in (3, 10, 100)},

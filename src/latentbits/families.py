@@ -264,7 +264,7 @@ FAMILIES: tuple[Family, ...] = (
         search=Search(
             sizes=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20),
             cost=Cost(8e-3, per_crowd=1e-6, fixed_passes=20.0),
-            light={"n_init": 1, "max_iter": 20, "surplus": 0, "e_step": "warm"},
+            light={"n_init": 1, "max_iter": 20, "surplus": 0, "row_init": "warm"},
             full={"n_init": 1, "max_iter": 150},
             more=({}, {"n_init": 2}),
         ),

@@ -102,12 +102,12 @@ FAMILIES = [
     ),
     Family(
         "NoisyOrComponentAnalysis, exact",
-        options(n_components=2, n_init=1, inference="exact", max_iter=60, random_state=0)(NoisyOrComponentAnalysis),
+        options(n_components=2, n_init=1, solver="exact", max_iter=60, random_state=0)(NoisyOrComponentAnalysis),
         1e-5,
     ),
     Family(
         "NoisyOrComponentAnalysis, cold start at rows",
-        options(n_components=2, n_init=1, init="rows", e_step="cold", accelerate=False, max_iter=40, random_state=0)(
+        options(n_components=2, n_init=1, init="rows", row_init="cold", accelerate=False, max_iter=40, random_state=0)(
             NoisyOrComponentAnalysis
         ),
         1e-5,
@@ -118,21 +118,21 @@ FAMILIES = [
     ),
     Family(
         "VariationalBernoulliMixture, sticks averaged",
-        options(n_components=4, n_init=2, weights="sticks", average_restarts=True, average="joint", random_state=0)(
-            VariationalBernoulliMixture
-        ),
+        options(
+            n_components=4, n_init=2, weight_prior="sticks", average_restarts=True, average="joint", random_state=0
+        )(VariationalBernoulliMixture),
     ),
     Family("BayesianBernoulliMixture", chains(n_components=4)(BayesianBernoulliMixture), seeded_at_rows=True),
     Family(
         "DPBernoulliMixture, everything learnt",
-        chains(learn_alpha=True, learn_cells="feature", split_merge=2, init="mixed", average="joint")(
+        chains(learn_weight_concentration=True, learn_cells="feature", split_merge=2, init="mixed", average="joint")(
             DPBernoulliMixture
         ),
         seeded_at_rows=True,
     ),
     Family(
         "DPBernoulliMixture, blocked",
-        chains(sampler="blocked", learn_cells="shared", n_warmup=2, answer_draws=4)(DPBernoulliMixture),
+        chains(solver="blocked", learn_cells="shared", n_warmup=2, answer_draws=4)(DPBernoulliMixture),
         seeded_at_rows=True,
     ),
     Family("BinaryGTM", options(latent_shape=(5, 4), max_iter=30, random_state=0)(BinaryGTM)),
@@ -141,8 +141,8 @@ FAMILIES = [
         options(
             latent_shape=9,
             init="random",
-            m_step="bound",
-            prior_concentration=2.0,
+            solver="bound",
+            weight_concentration=2.0,
             n_init=2,
             max_iter=30,
             random_state=0,

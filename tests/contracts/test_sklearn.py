@@ -43,13 +43,19 @@ pytestmark = pytest.mark.filterwarnings(
         BernoulliMixture(binarize=0.0, n_init=2, random_state=0),
         BernoulliMixture(binarize=0.5, smoothing=0.5, accelerate=False, random_state=0),
         AspectBernoulli(binarize=0.0, n_init=2, max_iter=200, random_state=0),
-        AspectBernoulli(binarize=0.5, membership_concentration=1.1, accelerate=False, random_state=0),
+        AspectBernoulli(binarize=0.5, weight_concentration=1.1, accelerate=False, random_state=0),
         NoisyOrComponentAnalysis(binarize=0.0, n_init=2, max_iter=200, random_state=0),
-        NoisyOrComponentAnalysis(binarize=0.5, inference="exact", n_init=1, random_state=0),
+        NoisyOrComponentAnalysis(binarize=0.5, solver="exact", n_init=1, random_state=0),
         # A check asks for two columns of predict_proba, so these end with two classes on its tables.
-        VariationalBernoulliMixture(2, binarize=0.5, weights="sticks", average_restarts=True, n_init=2, random_state=0),
-        BayesianBernoulliMixture(2, alpha=5.0, binarize=0.0, n_chains=2, n_warmup=5, n_draws=5, random_state=0),
-        DPBernoulliMixture(0.3, binarize=0.5, n_chains=2, n_warmup=5, n_draws=5, learn_alpha=True, random_state=4),
+        VariationalBernoulliMixture(
+            2, binarize=0.5, weight_prior="sticks", average_restarts=True, n_init=2, random_state=0
+        ),
+        BayesianBernoulliMixture(
+            2, weight_concentration=5.0, binarize=0.0, n_chains=2, n_warmup=5, n_draws=5, random_state=0
+        ),
+        DPBernoulliMixture(
+            0.3, binarize=0.5, n_chains=2, n_warmup=5, n_draws=5, learn_weight_concentration=True, random_state=4
+        ),
         # The same check asks for four of families with more than two classes.
         BinaryGTM(4, basis_shape=2, ridge=1.0, binarize=0.5, random_state=0),
         LatentTrait(binarize=0.0, n_init=1, max_iter=100, random_state=0),

@@ -55,7 +55,7 @@ FITS = {
     ),
     "noisyor_diabetes_exact_k3": lambda: (
         datasets.load_diabetes_symptoms().data,
-        {"n_components": 3, "inference": "exact", "tol": 1e-9, "n_init": 1, "random_state": 0},
+        {"n_components": 3, "solver": "exact", "tol": 1e-9, "n_init": 1, "random_state": 0},
     ),
 }
 
@@ -73,13 +73,20 @@ FITS |= {
     "gtm_zoo": lambda: (datasets.load_zoo().data, {"latent_shape": (5, 4), "max_iter": 40}),
     "gtm_votes_bound": lambda: (
         datasets.load_votes().data,
-        {"latent_shape": 12, "m_step": "bound", "weight_prior": "beta", "init": "pca-rank", "max_iter": 30},
+        {"latent_shape": 12, "solver": "bound", "basis_prior": "beta", "init": "pca-rank", "max_iter": 30},
     ),
     "trait_votes_k2": lambda: (datasets.load_votes().data, {"n_components": 2, "n_init": 1, "random_state": 0}),
     "variational_votes_k4": lambda: (datasets.load_votes().data, {"n_components": 4, "tol": 1e-9, "random_state": 0}),
     "bayesian_votes_k4": lambda: (
         datasets.load_votes().data,
-        {"n_components": 4, "n_chains": 2, "n_warmup": 20, "n_draws": 10, "learn_alpha": True, "random_state": 0},
+        {
+            "n_components": 4,
+            "n_chains": 2,
+            "n_warmup": 20,
+            "n_draws": 10,
+            "learn_weight_concentration": True,
+            "random_state": 0,
+        },
     ),
     "dp_zoo": lambda: (datasets.load_zoo().data, {"n_chains": 2, "n_warmup": 20, "n_draws": 10, "random_state": 0}),
     "rbm_zoo_h3": lambda: (

@@ -164,7 +164,7 @@ def quiet_fit(X, **options):
         return AspectBernoulli(**{"random_state": 0, "n_init": 1, **options}).fit(X)
 
 
-@pytest.mark.parametrize("options", [{}, {"smoothing": 0.0}, {"membership_concentration": 1.5}, {"beta_prior": (2, 3)}])
+@pytest.mark.parametrize("options", [{}, {"smoothing": 0.0}, {"weight_concentration": 1.5}, {"beta_prior": (2, 3)}])
 @pytest.mark.parametrize("unknown", [0.0, 0.3])
 def test_objective_never_falls(options, unknown):
     X, _, _ = simulated(70, 15, 3, unknown)
@@ -245,7 +245,7 @@ def test_certificate_bounds_the_true_gap(tol):
 
 def test_fold_in_with_a_prior_on_memberships():
     X, _, _ = simulated(30, 20, 3)
-    model = quiet_fit(X, n_components=3, membership_concentration=2.0)
+    model = quiet_fit(X, n_components=3, weight_concentration=2.0)
     shares = model.transform(X)
     assert shares.min() > 1e-6
     cells = np.where((X[0] == 1), model.components_, 1 - model.components_)

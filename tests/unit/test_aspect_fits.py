@@ -30,7 +30,7 @@ def test_phantom_is_found_and_ranks_losses():
 
     X, levels, lost = corroded()
     model = AspectBernoulli(5, random_state=0, max_iter=300, tol=1e-6).fit(X)
-    assert model.phantoms_ == [4] and model.kinds_[:4] == ["content"] * 4
+    assert model.phantoms_ == [4] and model.component_kinds_[:4] == ["content"] * 4
     assert "4 content + 1 phantom" in model.summary()
     assert np.corrcoef(model.loss_level(X), levels)[0, 1] > 0.7
     zeros = model.missing_vs_off(X)
@@ -67,7 +67,7 @@ def test_equal_loss_makes_no_phantom():
 def test_pinned_phantoms():
     X, levels, _ = corroded()
     model = quiet_fit(X, n_components=5, n_phantom=1, n_on_phantom=1, max_iter=150)
-    assert model.kinds_[3:] == ["phantom", "on-phantom"]
+    assert model.component_kinds_[3:] == ["phantom", "on-phantom"]
     assert (model.components_[3] == 1e-6).all() and (model.components_[4] == 1 - 1e-6).all()
     assert np.corrcoef(model.loss_level(X), levels)[0, 1] > 0.6
 
@@ -112,7 +112,7 @@ def test_blank_rows_and_columns():
     assert not np.isnan(model.impute(X)).any()
 
 
-def test_dead_causes_are_named():
+def test_empty_components_are_named():
     """A cause that nothing needs loses its last memberships and keeps its probabilities."""
     params = AspectParams(np.array([[0.2, 0.7], [0.5, 0.5]]))
     model = model_of(np.zeros((3, 2)), 2)
@@ -148,7 +148,7 @@ def test_sampling_and_streams():
     stream = AspectBernoulli(3, random_state=0)
     for low in range(0, 600, 100):
         stream.partial_fit(X[low : low + 100])
-    assert len(stream.kinds_) == 3 and stream.score(X) > -12 * np.log(2)
+    assert len(stream.component_kinds_) == 3 and stream.score(X) > -12 * np.log(2)
     before = model.score(X)
     for _ in range(3):
         model.partial_fit(X[:200])
@@ -187,7 +187,7 @@ def test_select_by_hidden_cells():
     [
         ({"n_components": 0}, "n_components must be a whole number, 1 or more"),
         ({"n_components": 2, "n_phantom": 2}, "at least one must be left for the content"),
-        ({"membership_concentration": 0.9}, "membership_concentration must be a number, 1 or more"),
+        ({"weight_concentration": 0.9}, "weight_concentration must be a number, 1 or more"),
         ({"beta_prior": (0.5, 1.0)}, "has no mode inside"),
         ({"beta_prior": (1.0, 0.9)}, "both numbers must be 1 or more"),
         ({"beta_prior": 3}, "must be a pair of numbers"),
@@ -323,7 +323,7 @@ def test_warm_start_with_a_phantom_holds_it():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentBitsWarning)
         model.set_params(n_phantom=1).fit(X)
-    assert (model.components_[2][model._model.active] == 1e-6).all() and model.kinds_[2] == "phantom"
+    assert (model.components_[2][model._model.active] == 1e-6).all() and model.component_kinds_[2] == "phantom"
     with pytest.raises(InputError, match="another n_phantom"):
         model.set_params(n_phantom=0).partial_fit(X)
 

@@ -191,7 +191,7 @@ def test_many_blocks_are_compared_one_by_one(monkeypatch):
 
 def test_what_a_fit_tells():
     X = make_mixture(80, 8, 2, spread=3.0, random_state=4).data
-    model = quiet_fit(DPBernoulliMixture(learn_alpha=True, learn_cells="shared", **SHORT), X)
+    model = quiet_fit(DPBernoulliMixture(learn_weight_concentration=True, learn_cells="shared", **SHORT), X)
     matrix = model.coclustering()
     labels = model.draws_.labels.reshape(-1, 80)
     np.testing.assert_allclose(matrix[3, 9], (labels[:, 3] == labels[:, 9]).mean())
@@ -264,9 +264,9 @@ def test_words_about_blocks():
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("alpha", 0.0, "alpha must be a number above 0"),
-        ("alpha", np.nan, "alpha must be a number above 0"),
-        ("alpha", "many", "alpha must be a number above 0"),
+        ("weight_concentration", 0.0, "weight_concentration must be a number above 0"),
+        ("weight_concentration", np.nan, "weight_concentration must be a number above 0"),
+        ("weight_concentration", "many", "weight_concentration must be a number above 0"),
         ("beta", -1.0, "beta must be a number above 0, or one per column"),
         ("gamma", np.nan, "gamma must be a number above 0"),
         ("beta", [0.5, 0.5], r"one per column \(6\)"),
@@ -278,16 +278,16 @@ def test_words_about_blocks():
         ("split_merge", -1, "split_merge must be"),
         ("init", "best", "init must be 'random'"),
         ("init", [0, 1], r"one block number \(0, 1, ...\) per row \(40 rows\)"),
-        ("sampler", "hmc", "sampler must be one of 'collapsed', 'blocked'"),
+        ("solver", "hmc", "solver must be one of 'collapsed', 'blocked'"),
         ("learn_cells", True, "learn_cells must be one of None, 'shared', 'feature'"),
-        ("alpha_prior", (1.0, 0.0), "alpha_prior must be a pair"),
+        ("weight_concentration_prior", (1.0, 0.0), "weight_concentration_prior must be a pair"),
         ("cell_prior", 3, "cell_prior must be a pair"),
         ("point", "mean", "point must be one of"),
         ("average", "sum", "average must be one of"),
         ("rule", "map", "rule must be one of"),
         ("answer_draws", 0, "answer_draws must be"),
         ("start_blocks", 0, "start_blocks must be"),
-        ("learn_alpha", "no", "learn_alpha must be True or False"),
+        ("learn_weight_concentration", "no", "learn_weight_concentration must be True or False"),
     ],
 )
 def test_bad_options(cls, option, value, words):
@@ -302,11 +302,11 @@ def test_other_bad_options():
         (BayesianBernoulliMixture(0, **SHORT), "n_components must be a whole number, 1 or more"),
         (BayesianBernoulliMixture(3, init="singletons", **SHORT), "needs as many blocks as rows"),
         (BayesianBernoulliMixture(3, init=np.arange(40), **SHORT), "init has 40 blocks, but there can be 3"),
-        (DPBernoulliMixture(prior="crp", **SHORT), "prior must be"),
-        (DPBernoulliMixture(prior="pitman-yor", discount=1.0, **SHORT), "discount must be below 1"),
-        (DPBernoulliMixture(prior="finite-mixtures", rate=0, **SHORT), "rate must be a number above 0"),
-        (DPBernoulliMixture(prior="finite-mixtures", sampler="blocked", **SHORT), "needs sampler='collapsed'"),
-        (DPBernoulliMixture(init="kmeans", sampler="blocked", **SHORT), "init='kmeans' needs sampler='collapsed'"),
+        (DPBernoulliMixture(weight_prior="crp", **SHORT), "weight_prior must be"),
+        (DPBernoulliMixture(weight_prior="pitman-yor", discount=1.0, **SHORT), "discount must be below 1"),
+        (DPBernoulliMixture(weight_prior="finite-mixtures", rate=0, **SHORT), "rate must be a number above 0"),
+        (DPBernoulliMixture(weight_prior="finite-mixtures", solver="blocked", **SHORT), "needs solver='collapsed'"),
+        (DPBernoulliMixture(init="kmeans", solver="blocked", **SHORT), "init='kmeans' needs solver='collapsed'"),
         (DPBernoulliMixture(beta=np.ones(6), learn_cells="shared", **SHORT), "one pair beta, gamma for all columns"),
     ):
         with pytest.raises(InputError, match=words):
@@ -322,7 +322,10 @@ def test_other_bad_options():
         (lambda: fitted.coclustering(rows=["a"]), "must be row numbers"),
         (lambda: fitted.coclustering(rows=[40]), "from 0 to 39"),
         (lambda: fitted.loo(X[::-1]), "or its rows are in another order"),
-        (lambda: DPBernoulliMixture(learn_alpha=True).log_evidence(X), "fixed alpha, beta and gamma"),
+        (
+            lambda: DPBernoulliMixture(learn_weight_concentration=True).log_evidence(X),
+            "fixed weight_concentration, beta and gamma",
+        ),
         (lambda: fitted.log_evidence(X, n_runs=0), "n_runs must be"),
         (lambda: fitted.log_evidence(X, n_steps=0), "n_steps must be"),
         (lambda: fitted.loo(X[:10]), "Pass the table that was fitted"),
@@ -339,7 +342,7 @@ def test_other_bad_options():
 @pytest.mark.parametrize("sampler", ["collapsed", "blocked"])
 def test_tables_of_every_kind(sampler):
     """Section 12: what is accepted, and what is refused by row and column."""
-    fit = lambda X, **more: quiet_fit(DPBernoulliMixture(sampler=sampler, **{**SHORT, **more}), X)  # noqa: E731
+    fit = lambda X, **more: quiet_fit(DPBernoulliMixture(solver=sampler, **{**SHORT, **more}), X)  # noqa: E731
     pd = pytest.importorskip("pandas")
     table = make_mixture(30, 5, 2, random_state=0).data
     first = fit(table)
@@ -347,8 +350,8 @@ def test_tables_of_every_kind(sampler):
     for X in (table.astype(bool), table.astype(np.uint8), sp.csr_array(table), sp.csc_matrix(table), frame):
         assert (fit(X).draws_.labels == first.draws_.labels).all()
     fit([[1, 0, 1]])  # one row
-    quiet_fit(BayesianBernoulliMixture(9, sampler=sampler, **SHORT), table[:4])  # K above N
-    assert len(quiet_fit(BayesianBernoulliMixture(1, sampler=sampler, **SHORT), table).weights_) == 1
+    quiet_fit(BayesianBernoulliMixture(9, solver=sampler, **SHORT), table[:4])  # K above N
+    assert len(quiet_fit(BayesianBernoulliMixture(1, solver=sampler, **SHORT), table).weights_) == 1
     fit(np.ones((12, 3)))
     fit(np.tile(table[:2], (8, 1)))
     fit(np.column_stack((table, np.zeros(30), np.ones(30))))

@@ -74,11 +74,11 @@ def test_a_pass_is_the_equations(strengths):
     for table, block_rows in ((X, None), (sp.csc_array(X), 7)):
         sweep = opened(table, weights, block_rows)
         fitted = quiet_fit(table, 2, weights, n_keywords=3, max_iter=1, smoothing=alpha, value_smoothing=kappa,
-                           weight_smoothing=beta)  # fmt: skip
+                           weight_concentration=1 + beta)  # fmt: skip
         found = fitted._model.words
         for ours, theirs in zip(found, prior):
             np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
-        model = LbgModel(2, found, 3.0, smoothing=alpha, value_smoothing=kappa, weight_smoothing=beta)
+        model = LbgModel(2, found, 3.0, smoothing=alpha, value_smoothing=kappa, concentration=1 + beta)
         shares = rng.dirichlet(np.ones(2), 40)
         wanted = twin.m_step(X, marks, weights, shares, prior, alpha, kappa, beta)
         params = LbgParams(*wanted)
@@ -186,7 +186,7 @@ def test_numbers_of_keywords_may_be_learned(monkeypatch):
     for rule in ("paper", "full", "hindex"):
         model = quiet_fit(X, 2, n_keywords=4, keyword_update=rule)
         last = model.alternation_[-1]
-        assert (model.status_ == "fixed_point") == (last["flips"] == 0 and len(model.alternation_) < 30)
+        assert (model.stop_reason_ == "fixed_point") == (last["flips"] == 0 and len(model.alternation_) < 30)
         assert len(model.n_keywords_) == 2 and (model.n_keywords_ >= 1).all() and len(model.alternation_) >= 1
         path = np.array(model.history_[-1])  # keywords frozen
         assert (np.diff(path) >= -1e-9 * np.abs(path[1:])).all() and model.objective_ == path[-1]
@@ -205,7 +205,7 @@ def test_cycles_are_told():
     rng = np.random.default_rng(4)
     X = (rng.random((40, 20)) < 0.6) * rng.gamma(2.0, 1.0, (40, 20))
     model = quiet_fit(X, 1, n_keywords=3, keyword_update="paper", init="random")
-    assert model.status_ == "cycle(2)"
+    assert model.stop_reason_ == "cycle(2)"
     assert [step["q"][0] for step in model.alternation_[-3:]] == [14.0, 1.0, 14.0]
     assert 1 <= model.n_keywords_[0] <= 20  # the number that agrees with itself instead
 
@@ -242,7 +242,7 @@ def test_topics_are_found():
         own = np.bincount(labels[model.labels_ == s]).argmax()
         best = {row["feature"] for row in model.top_keywords(s, 5)}
         assert best <= {str(j) for j in range(10 * own, 10 * own + 10)}
-    assert model.status_ == "converged" and len(model.restarts_) == 4
+    assert model.stop_reason_ == "converged" and len(model.restarts_) == 4
     raw = model.keyword_prob_raw_
     assert (raw >= 0).all() and (raw <= 1 + 1e-12).all() and (model.variances_ >= model._model.words.floors).all()
 
@@ -276,7 +276,7 @@ def test_dead_topics_are_named():
     shares = np.eye(3)[np.minimum(labels, 1)]
     with pytest.warns(TableWarning, match="hold no rows"):
         model = BernoulliGaussMixture(3, init=shares, smoothing=0.0, value_smoothing=1.0).fit(X)
-    assert model.dead_components_ and np.isfinite(model.score(X))
+    assert model.empty_components_ and np.isfinite(model.score(X))
 
 
 def test_samples_are_rows():

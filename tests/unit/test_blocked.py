@@ -60,7 +60,7 @@ def test_many_sticks_are_refused_not_cut():
     rng = np.random.default_rng(0)
     X = (rng.random((50, 4)) < 0.5).astype(float)
     process = blocked(X, PitmanYorPrior(1.0, 0.97), start_blocks=5)
-    with pytest.raises(FitError, match="sampler='collapsed' or a smaller discount"):
+    with pytest.raises(FitError, match="solver='collapsed' or a smaller discount"):
         run = process.open(0, process.start(0))
         for number in range(20):
             run.step(number)

@@ -42,7 +42,7 @@ def test_plan():
     assert plan.n_steps == 11 and [n for n in range(1, 12) if plan.keeps(n)] == [7, 9, 11]
 
 
-@pytest.mark.parametrize("learn", [{}, {"learn_alpha": True, "learn_cells": "feature"}])
+@pytest.mark.parametrize("learn", [{}, {"learn_weight_concentration": True, "learn_cells": "feature"}])
 def test_threads_and_processes_do_not_matter(table, learn):
     serial = DPBernoulliMixture(**SHORT, **learn).fit(table)
     same_draws(serial, DPBernoulliMixture(**SHORT, **learn, n_jobs=2).fit(table))
@@ -68,7 +68,7 @@ import numpy as np
 from latentbits import DPBernoulliMixture
 warnings.simplefilter("ignore")
 table, checkpoint, out = sys.argv[1:]
-model = DPBernoulliMixture(n_chains=2, n_warmup=40, n_draws=40, thin=1, learn_alpha=True, learn_cells="shared",
+model = DPBernoulliMixture(n_chains=2, n_warmup=40, n_draws=40, thin=1, learn_weight_concentration=True, learn_cells="shared",
                            random_state=5, checkpoint=checkpoint, callbacks=[lambda event: print("sweep", flush=True)])
 model.fit(np.load(table)).set_params(checkpoint=None, callbacks=None).save(out)
 """

@@ -225,12 +225,12 @@ def test_fit_samplers(capsys, caplog, tmp_path, monkeypatch):
     caplog.set_level("INFO", "latentbits.fit")
     out, _ = run(
         capsys, "fit", VOTES, "--label", "party", "-m", "dp", "--chains", 2, "--warmup", 10, "--draws", 8, "--set",
-        "learn_alpha=true", "-o", "dp.latentbits",
+        "learn_weight_concentration=true", "-o", "dp.latentbits",
     )  # fmt: skip
     assert "DPBernoulliMixture on 435 rows and 16 features: 2 chains, 8 draws kept of each" in out
     assert "chain 2, sweep 26: objective" in caplog.text and ", done" in caplog.text and "settled" not in caplog.text
     saved = latentbits.load("dp.latentbits")
-    assert saved.draws_.labels.shape == (2, 8, 435) and saved.learn_alpha is True
+    assert saved.draws_.labels.shape == (2, 8, 435) and saved.learn_weight_concentration is True
     rows = rows_of(run(capsys, "impute", "dp.latentbits", VOTES, "--label", "party", "--how", "mode")[0])
     assert len(rows) == 435 and set(rows[0]["crime"]) <= set("01.")
     _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "dp", "-k", 3, code=2)

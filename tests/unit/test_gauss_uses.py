@@ -22,7 +22,7 @@ from .test_bernoulli_gauss import topics
 def test_classes_are_compared_by_their_densities():
     X, y = topics(300, 24, 3)
     names = np.array(["c", "a", "b"])[y]
-    model = BernoulliGaussClassifier(2, priors=[0.5, 0.25, 0.25], random_state=0).fit(X, names)
+    model = BernoulliGaussClassifier(2, class_prior=[0.5, 0.25, 0.25], random_state=0).fit(X, names)
     assert model.score(X, names) > 0.9 and list(model.classes_) == ["a", "b", "c"]
     scores = np.stack([e.score_samples(X) for e in model.estimators_], axis=1) + np.log([0.5, 0.25, 0.25])
     np.testing.assert_allclose(model.joint_log_scores(X), scores)
@@ -34,15 +34,15 @@ def test_classes_are_compared_by_their_densities():
     np.testing.assert_array_equal(floors[0], floors[1])
     variances = X.var(axis=0)
     np.testing.assert_allclose(floors[0], 0.01 * variances, rtol=1e-9)
-    sparse = BernoulliGaussClassifier(2, priors=[0.5, 0.25, 0.25], random_state=0).fit(sp.csc_array(X), names)
+    sparse = BernoulliGaussClassifier(2, class_prior=[0.5, 0.25, 0.25], random_state=0).fit(sp.csc_array(X), names)
     np.testing.assert_allclose(sparse.joint_log_scores(sp.csr_array(X)), scores, rtol=1e-9)
 
 
 def test_weights_and_priors_of_classes():
     X, y = topics(120, 12, 2)
     weights = np.random.default_rng(0).integers(0, 3, 120)
-    weighted = BernoulliGaussClassifier(1, priors="empirical", random_state=0).fit(X, y, weights)
-    repeated = BernoulliGaussClassifier(1, priors="empirical", random_state=0).fit(
+    weighted = BernoulliGaussClassifier(1, class_prior="empirical", random_state=0).fit(X, y, weights)
+    repeated = BernoulliGaussClassifier(1, class_prior="empirical", random_state=0).fit(
         np.repeat(X, weights, axis=0), np.repeat(y, weights)
     )
     np.testing.assert_allclose(weighted.joint_log_scores(X), repeated.joint_log_scores(X), rtol=1e-8)
@@ -130,8 +130,8 @@ def test_open_tables_are_not_touched():
 def test_messages_of_the_classifier():
     X, y = topics(40, 8, 2)
     for options, words in (
-        ({"priors": "flat"}, "priors must be"),
-        ({"priors": [0.5, 0.6]}, "sum to 1"),
+        ({"class_prior": "flat"}, "class_prior must be"),
+        ({"class_prior": [0.5, 0.6]}, "sum to 1"),
         ({"n_components": 0}, "1 or more"),
     ):
         with pytest.raises(InputError, match=words):

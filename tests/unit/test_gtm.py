@@ -212,9 +212,9 @@ def test_newton_in_pieces(monkeypatch):
 
 @pytest.mark.parametrize("unknown", [0.0, 0.15])
 @pytest.mark.parametrize("options", [
-    {"m_step": "newton"}, {"m_step": "bound"}, {"m_step": "gradient"}, {"weight_prior": "beta"},
-    {"basis": "identity"}, {"prior": "uniform"}, {"prior_concentration": 3.0}, {"linear": True},
-    {"weight_prior": "girolami", "skew": 0.05}, {"init": "pca-rank"}, {"accelerate": True},
+    {"solver": "newton"}, {"solver": "bound"}, {"solver": "gradient"}, {"basis_prior": "beta"},
+    {"basis": "identity"}, {"weight_prior": "uniform"}, {"weight_concentration": 3.0}, {"linear": True},
+    {"basis_prior": "girolami", "skew": 0.05}, {"init": "pca-rank"}, {"accelerate": True},
 ], ids=str)  # fmt: skip
 def test_the_objective_never_falls(options, unknown, monkeypatch):
     monkeypatch.setenv("LATENTBITS_STRICT", "1")
@@ -238,9 +238,9 @@ def test_identity_is_the_mixture_step_by_step():
             theirs = BernoulliMixture(
                 6, init=twin.sigmoid(logits), smoothing=1.0, max_iter=n, tol=0.0, accelerate=False
             ).fit(X)
-            order = np.argsort(-ours.prior_, kind="stable")
+            order = np.argsort(-ours.weights_, kind="stable")
             np.testing.assert_allclose(ours.components_[order], theirs.components_, atol=1e-10)
-            np.testing.assert_allclose(ours.prior_[order], theirs.weights_, atol=1e-10)
+            np.testing.assert_allclose(ours.weights_[order], theirs.weights_, atol=1e-10)
             np.testing.assert_allclose(ours.history_[0], theirs.history_[0], rtol=1e-10)
             np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(X), atol=1e-10)
 
@@ -262,7 +262,7 @@ def test_steps_do_not_read_the_table(monkeypatch):
             block_rows=30,
             basis_shape=2 * (2,),
             init=start,
-            m_step=step,
+            solver=step,
             n_inner=n_inner,
             max_iter=4,
             tol=0.0,
@@ -275,17 +275,17 @@ def test_steps_do_not_read_the_table(monkeypatch):
 def test_the_papers_prior_empties_the_map_and_is_stopped():
     X = make_map(200, 12, latent_shape=(5, 5), basis_shape=(3, 3), random_state=4).data
     with pytest.warns(ImproperPriorWarning, match="ridge"):
-        model = BinaryGTM((5, 5), weight_prior="girolami", max_iter=400, tol=0.0).fit(X)
+        model = BinaryGTM((5, 5), basis_prior="girolami", max_iter=400, tol=0.0).fit(X)
     assert model.converged_ and model.n_iter_ < 400 and np.abs(model.basis_weights_).max() <= 30
     assert (model.components_.max(axis=0) > 0.02).mean() > 0.5  # most features are alive: it was stopped in time
     # What is kept is the point before the likelihood fell, the highest on the way.
     path = []
     for n in range(1, model.n_iter_):
-        path.append(quiet_fit(X, (5, 5), weight_prior="girolami", max_iter=n, tol=0.0).log_likelihood_)
+        path.append(quiet_fit(X, (5, 5), basis_prior="girolami", max_iter=n, tol=0.0).log_likelihood_)
     assert model.log_likelihood_ == pytest.approx(max(path), rel=1e-9)
-    assert not hasattr(BinaryGTM(weight_prior="girolami"), "partial_fit")
+    assert not hasattr(BinaryGTM(basis_prior="girolami"), "partial_fit")
     with pytest.raises(InputError, match="gradient"):
-        BinaryGTM(weight_prior="girolami", m_step="newton").fit(X)
+        BinaryGTM(basis_prior="girolami", solver="newton").fit(X)
 
 
 # Starts
@@ -374,10 +374,10 @@ def test_axes_with_one_node(made):
 
 
 def test_going_on_with_another_prior(made):
-    model = quiet_fit(made.data, warm_start=True, max_iter=5).set_params(prior="uniform")
+    model = quiet_fit(made.data, warm_start=True, max_iter=5).set_params(weight_prior="uniform")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentBitsWarning)
-        assert (model.fit(made.data).prior_ == 1 / 20).all()
+        assert (model.fit(made.data).weights_ == 1 / 20).all()
 
 
 def test_answers_where_probabilities_are_certain():
@@ -422,20 +422,20 @@ def test_enumeration():
     assert told.probability[0] == pytest.approx(without, rel=1e-10)
     np.testing.assert_allclose(told.share.sum(axis=1), 1.0)
     assert told.component_names[8] == "node8"
-    np.testing.assert_allclose(model.transform(np.full((1, 5), np.nan))[0], model.prior_ @ model.latent_points_)
-    np.testing.assert_allclose(model.predict_proba(np.full((1, 5), np.nan))[0], model.prior_, rtol=1e-9)
+    np.testing.assert_allclose(model.transform(np.full((1, 5), np.nan))[0], model.weights_ @ model.latent_points_)
+    np.testing.assert_allclose(model.predict_proba(np.full((1, 5), np.nan))[0], model.weights_, rtol=1e-9)
 
 
 def test_samples_have_the_models_marginals(fitted):
     cells, nodes = fitted.sample(20_000, random_state=1, return_causes=True)
-    wanted = fitted.prior_ @ fitted.components_
+    wanted = fitted.weights_ @ fitted.components_
     assert np.abs(cells.mean(axis=0) - wanted).max() < 0.02
-    assert np.abs(np.bincount(nodes, minlength=20) / 20_000 - fitted.prior_).max() < 0.02
+    assert np.abs(np.bincount(nodes, minlength=20) / 20_000 - fitted.weights_).max() < 0.02
 
 
 def test_criteria_count_the_weights(made, fitted):
     # 3 × 2 bumps and the constant for 14 features, and 19 free shares of the nodes.
-    assert fitted.n_free_ == 7 * 14 + 19 and quiet_fit(made.data, prior="uniform", max_iter=2).n_free_ == 7 * 14
+    assert fitted.n_free_ == 7 * 14 + 19 and quiet_fit(made.data, weight_prior="uniform", max_iter=2).n_free_ == 7 * 14
     n, total = len(made.data), fitted.score_samples(made.data).sum()
     assert fitted.bic(made.data) == pytest.approx(-2 * total + fitted.n_free_ * np.log(n))
     assert fitted.log_likelihood_ == pytest.approx(total, rel=1e-10)

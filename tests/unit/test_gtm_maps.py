@@ -49,7 +49,7 @@ def test_places(made, fitted):
     np.testing.assert_allclose(told.covariance[i], spread, atol=1e-12)
     assert told.entropy[i] == pytest.approx(-(shares[i] * np.log(np.maximum(shares[i], 1e-300))).sum())
     assert told.n_modes.min() >= 1 and len(told.to_frame()) == 300
-    even = quiet_fit(X, (3, 3), prior="uniform", max_iter=2)
+    even = quiet_fit(X, (3, 3), weight_prior="uniform", max_iter=2)
     assert even.posterior_summary(np.full((1, 14), np.nan)).n_modes[0] == 1  # a plateau is one place
     assert list(fitted.get_feature_names_out()) == ["binarygtm0", "binarygtm1"]
 
@@ -151,7 +151,7 @@ def test_top_features():
     zoo = load_zoo()
     model = quiet_fit(zoo.frame, (4, 4), max_iter=10)
     rows = model.top_features([5], top=3)
-    overall = model.prior_ @ model.components_
+    overall = model.weights_ @ model.components_
     standing = model.components_[5] * np.log(model.components_[5] / overall)
     names = list(zoo.frame.columns)
     assert [row["feature"] for row in rows] == [names[j] for j in np.argsort(-standing)[:3]]
@@ -173,10 +173,10 @@ def test_regions_in_words(fitted):
     labels = fitted.regions(4).ravel()
     rows = fitted.regions_table(4, top=1)
     assert [row["component"] for row in rows] == [0, 1, 2, 3] and len(fitted.regions_frame(4, 1)) == 4
-    weights = [fitted.prior_[labels == g].sum() for g in range(4)]  # numbered alike, the largest first
+    weights = [fitted.weights_[labels == g].sum() for g in range(4)]  # numbered alike, the largest first
     assert [row["weight"] for row in rows] == pytest.approx(weights) and weights == sorted(weights, reverse=True)
     largest = 0
-    own = np.where(labels == largest, fitted.prior_, 0.0)
+    own = np.where(labels == largest, fitted.weights_, 0.0)
     assert all(row["lift"] > 1 for row in fitted.top_features(top=14) if row["rank"] > 1)
     chances = own @ fitted.components_ / own.sum()
     assert rows[0]["probability"] == pytest.approx(chances[rows[0]["feature"]])
@@ -192,8 +192,8 @@ def test_child_maps(made, fitted):
     assert fitted.latent_shape == (5, 4)
     double = fitted.child(made.data, regions == 0, np.full(300, 2.0), latent_shape=(4, 3), tol=1e-2)
     assert double.weight_seen_ == pytest.approx(2 * held)
-    sparse_node = int(fitted.prior_.argmin())
-    if fitted.prior_[sparse_node] * 300 < 0.5:
+    sparse_node = int(fitted.weights_.argmin())
+    if fitted.weights_[sparse_node] * 300 < 0.5:
         with pytest.raises(InputError, match="less than one row"):
             fitted.child(made.data, [sparse_node, sparse_node])
     with pytest.raises(InputError, match="one of them or more"):
@@ -256,13 +256,13 @@ def test_the_summary_tells_of_the_map(fitted):
         ({"basis": "spline"}, "basis must be one of"),
         ({"basis_width": 0.0}, "above 0"),
         ({"linear": "yes"}, "True or False"),
-        ({"prior": "flat"}, "prior must be one of"),
-        ({"prior_concentration": 0.5}, "1 or more"),
-        ({"weight_prior": "laplace"}, "weight_prior must be one of"),
-        ({"basis": "identity", "weight_prior": "ridge"}, "Beta prior only"),
+        ({"weight_prior": "flat"}, "weight_prior must be one of"),
+        ({"weight_concentration": 0.5}, "1 or more"),
+        ({"basis_prior": "laplace"}, "basis_prior must be one of"),
+        ({"basis": "identity", "basis_prior": "ridge"}, "Beta prior only"),
         ({"ridge": -1.0}, "0 or more"),
         ({"smoothing": 0.0}, "above 0"),
-        ({"m_step": "sgd"}, "m_step must be one of"),
+        ({"solver": "sgd"}, "solver must be one of"),
         ({"n_inner": 0}, "1 or more"),
         ({"init": "kmeans"}, "'pca', 'pca-rank', 'random'"),
         ({"init": np.zeros((3, 3))}, r"shape \(7, 14\)"),

@@ -291,7 +291,7 @@ def test_maps_and_traits_as_python(monkeypatch):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LatentBitsWarning)
             for m_step in ("newton", "bound"):
-                model = BinaryGTM((3, 3), m_step=m_step, max_iter=3).fit(X)
+                model = BinaryGTM((3, 3), solver=m_step, max_iter=3).fit(X)
                 out += [model.basis_weights_, np.array(model.history_[0])]
             trait = LatentTrait(2, n_init=1, max_iter=3, random_state=0).fit(X)
         return [*out, trait.components_, trait.bound_samples(X), trait.impute(X, how="sample", random_state=0)]
@@ -435,8 +435,8 @@ def test_one_signature_per_kernel(tmp_path):
         for m_step in ("newton", "bound"):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LatentBitsWarning)
-                BinaryGTM((3, 3), m_step=m_step, tol=1e-3, random_state=0).fit(made)
-        noca = NoisyOrComponentAnalysis(2, n_init=1, m_step="newton", tol=1e-3, random_state=0)
+                BinaryGTM((3, 3), solver=m_step, tol=1e-3, random_state=0).fit(made)
+        noca = NoisyOrComponentAnalysis(2, n_init=1, solver="newton", tol=1e-3, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LatentBitsWarning)
             noca.fit(made)
@@ -445,7 +445,7 @@ def test_one_signature_per_kernel(tmp_path):
             noca.score_samples(made, method)
         noca.quickscore(made)
         noca.gibbs_posteriors(made, 2, 1)
-        for learn in ({}, {"learn_cells": "feature", "sampler": "blocked"}):
+        for learn in ({}, {"learn_cells": "feature", "solver": "blocked"}):
             sampled = DPBernoulliMixture(n_chains=1, n_warmup=1, n_draws=4, random_state=0, **learn)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LatentBitsWarning)

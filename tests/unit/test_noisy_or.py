@@ -263,7 +263,7 @@ def test_blocks_add_up():
 
 
 def test_exact_em():
-    """A step of ``inference="exact"`` is the step of the equations, and the likelihood never falls."""
+    """A step of ``solver="exact"`` is the step of the equations, and the likelihood never falls."""
     rng = np.random.default_rng(9)
     params = random_model(rng, 3, 6)
     X = random_rows(rng, params, 60, 0.2)

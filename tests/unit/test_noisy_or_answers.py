@@ -125,12 +125,12 @@ def test_codes(made, fitted):
     rounded = fitted.predict_sources(made.data)
     mean = fitted.decode(codes)
     np.testing.assert_allclose(mean, 1 - np.exp(-(fitted._params.theta0 + rounded @ fitted._params.theta)), atol=1e-9)
-    assert (fitted.decode(codes, "round") == (mean > 0.5)).all()
+    assert (fitted.decode(codes, "mode") == (mean > 0.5)).all()
     drawn = fitted.decode(codes, "sample", random_state=0)
     assert abs(drawn.mean() - mean.mean()) < 0.02
     known = ~np.isnan(made.data)
-    wrong = (fitted.decode(codes, "round") != made.data)[known].mean()
-    assert abs(fitted.reconstruction_error(made.data, "round") - wrong) < 1e-12
+    wrong = (fitted.decode(codes, "mode") != made.data)[known].mean()
+    assert abs(fitted.reconstruction_error(made.data, "mode") - wrong) < 1e-12
     assert fitted.reconstruction_error(made.data, "sample", random_state=0) > wrong
     np.testing.assert_allclose(fitted.inverse_transform(rounded), mean)
     np.testing.assert_allclose(fitted.reconstruct(made.data), fitted.inverse_transform(fitted.transform(made.data)))
@@ -225,9 +225,9 @@ def test_questions_before_a_fit():
 
 
 def test_exact_answers_are_exact():
-    """With ``inference="exact"`` fill-in and explanations go through all states."""
+    """With ``solver="exact"`` fill-in and explanations go through all states."""
     made = make_noisy_or(200, 8, 3, unknown=0.2, random_state=5)
-    model = quietly(NoisyOrComponentAnalysis(3, n_init=1, inference="exact", random_state=0), made.data)
+    model = quietly(NoisyOrComponentAnalysis(3, n_init=1, solver="exact", random_state=0), made.data)
     theta, theta0, prior = triple(model)
     X = made.data[:15]
     states = np.array(np.meshgrid(*[[0.0, 1.0]] * 3)).reshape(3, -1).T
@@ -257,7 +257,7 @@ def test_truncation_and_rows_without_a_known_one():
     """A blank row is certain; a row whose known cells are zero must hold a one elsewhere; an empty row cannot be."""
     X = make_noisy_or(400, 6, 2, random_state=0).data
     X = X[X.sum(axis=1) > 0]
-    model = quietly(NoisyOrComponentAnalysis(2, n_init=1, inference="exact", zero_truncated=True, random_state=0), X)
+    model = quietly(NoisyOrComponentAnalysis(2, n_init=1, solver="exact", zero_truncated=True, random_state=0), X)
     asked = np.array([[np.nan] * 6, [0, 0, 0, np.nan, 0, 0], [0.0] * 6])
     scores = model.score_samples(asked)
     empty = model.zero_probability()

@@ -44,7 +44,7 @@ def test_recovers_sources(made, fitted):
     assert (fitted.predict_sources(made.data) == made.sources[:, order]).mean() > 0.93
     assert np.abs(fitted.source_prior_ - 0.25).max() < 0.1
     assert (np.diff(fitted.source_prior_) <= 0).all()
-    assert fitted.status_ == ["supported"] * 3 and fitted.active_.all() and fitted.supported_.all()
+    assert fitted.component_kinds_ == ["supported"] * 3 and fitted.active_.all() and fitted.supported_.all()
 
 
 def test_no_link_is_lost():
@@ -64,7 +64,7 @@ def test_no_link_is_lost():
 def test_surplus_sources_are_named_and_pruned():
     X = make_images(400, random_state=0).data
     model = quietly(NoisyOrComponentAnalysis(11, n_init=1, random_state=0), X)
-    supported = model.status_.count("supported")
+    supported = model.component_kinds_.count("supported")
     assert supported < 11 and (model.deletion_loss_[model.supported_] > 0.5 * 65 * np.log(400)).all()
     pruned = quietly_prune(model, X)
     assert pruned.n_components == supported == len(pruned.components_)
@@ -88,7 +88,7 @@ def test_statuses_have_their_words():
     model._params.loss[3] = 0.0
     with pytest.warns() as told:
         model._set_fitted_attributes()
-    assert model.status_ == ["supported", "duplicate of 0", "always on", "disconnected"]
+    assert model.component_kinds_ == ["supported", "duplicate of 0", "always on", "disconnected"]
     assert {warning.category for warning in told} == {DuplicateComponentWarning, EmptyComponentWarning}
     pruned = quietly_prune(model, X)
     assert pruned.n_components == 1
@@ -96,7 +96,7 @@ def test_statuses_have_their_words():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model._set_fitted_attributes()
-    assert model.status_[0] == "weak" and model.status_[1] == "duplicate of 0"
+    assert model.component_kinds_[0] == "weak" and model.component_kinds_[1] == "duplicate of 0"
     assert quietly_prune(model, X).n_components == 1  # the first of the twins stays
     model._params = model._params._replace(
         theta=model._params.theta[[0, 2, 3]], prior=np.array([0.3, 0.999, 0.2]), loss=np.zeros(3)
@@ -110,7 +110,7 @@ def test_statuses_have_their_words():
 
 
 def test_exact_inference_says_so(made):
-    model = NoisyOrComponentAnalysis(3, n_init=2, inference="exact", random_state=0).fit(made.data)
+    model = NoisyOrComponentAnalysis(3, n_init=2, solver="exact", random_state=0).fit(made.data)
     assert model.score_kind_ == "exact"
     np.testing.assert_allclose(model.score_samples(made.data), model.score_samples(made.data, "exact"), atol=1e-9)
     bound = NoisyOrComponentAnalysis(3, n_init=2, random_state=0).fit(made.data)
@@ -120,8 +120,8 @@ def test_exact_inference_says_so(made):
 def test_zero_truncated(made):
     X = make_noisy_or(1500, 12, 2, prior=0.15, random_state=1)
     rows = X.data[X.data.sum(axis=1) > 0]
-    plain = NoisyOrComponentAnalysis(2, n_init=2, inference="exact", random_state=0).fit(rows)
-    cut = NoisyOrComponentAnalysis(2, n_init=2, inference="exact", zero_truncated=True, random_state=0).fit(rows)
+    plain = NoisyOrComponentAnalysis(2, n_init=2, solver="exact", random_state=0).fit(rows)
+    cut = NoisyOrComponentAnalysis(2, n_init=2, solver="exact", zero_truncated=True, random_state=0).fit(rows)
     truth = (X.data.sum(axis=1) == 0).mean()
     assert abs(cut.zero_probability() - truth) < abs(plain.zero_probability() - truth)
     assert cut.score(rows) > plain.score(rows)
@@ -189,17 +189,15 @@ def test_odd_tables():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"m_step": "em"}, "m_step must be one of 'mm', 'newton', 'bisection'"),
-        ({"inference": "gibbs"}, "inference must be one of"),
-        ({"e_step": "hot"}, "e_step must be one of"),
+        ({"solver": "em"}, "solver must be one of 'mm', 'newton', 'bisection', 'exact'"),
+        ({"row_init": "hot"}, "row_init must be one of"),
         ({"init": "spectral"}, "init must be"),
         ({"init": np.ones((2, 3))}, r"shape \(2, 5\)"),
         ({"link_prior": (0.5, 1)}, "both numbers must be 1 or more"),
         ({"leak_prior": 3}, "pair of numbers"),
         ({"surplus": -1}, "surplus must be a whole number"),
-        ({"n_components": 13, "inference": "exact"}, "stops at K = 12"),
-        ({"inference": "exact", "m_step": "newton"}, "closed-form m_step"),
-        ({"e_iter": 0}, "e_iter must be"),
+        ({"n_components": 13, "solver": "exact"}, "stops at K = 12"),
+        ({"n_inner": 0}, "n_inner must be"),
     ],
 )
 def test_bad_options(options, message):
@@ -243,12 +241,15 @@ def test_pruning_forgets_given_starts_and_checkpoints(tmp_path):
     model = quietly(NoisyOrComponentAnalysis(4, init=links, checkpoint=tmp_path / "c.checkpoint"), made.data)
     assert len(model.restarts_) == 1
     pruned = quietly_prune(model, made.data)
-    assert pruned.n_components == model.status_.count("supported") and pruned.checkpoint == tmp_path / "c.checkpoint"
+    assert (
+        pruned.n_components == model.component_kinds_.count("supported")
+        and pruned.checkpoint == tmp_path / "c.checkpoint"
+    )
 
 
 def test_streams_measure_no_losses(made):
-    model = quietly(NoisyOrComponentAnalysis(3, n_init=1, m_step="newton", random_state=0), made.data)
+    model = quietly(NoisyOrComponentAnalysis(3, n_init=1, solver="newton", random_state=0), made.data)
     model.partial_fit(made.data)
-    assert not hasattr(model, "bic_bound_") and set(model.status_) <= {"active", "disconnected", "always on"}
+    assert not hasattr(model, "bic_bound_") and set(model.component_kinds_) <= {"active", "disconnected", "always on"}
     with pytest.raises(InputError, match="stream"):
         model.prune(made.data)

@@ -63,12 +63,12 @@ def test_select_messages(table):
         ({"n_components": []}, "n_components"),
         ({"n_components": [0]}, "n_components"),
         ({"criterion": "magic"}, "criterion"),
-        ({"criterion": "cells", "share": 1.5}, "share"),
+        ({"criterion": "cells", "cells": 1.5}, "cells"),
     ):
         with pytest.raises(InputError, match=word):
             latentbits.select(BernoulliMixture(), table, **{"n_components": [1, 2], **options})
     with pytest.raises(InputError, match="all rows or none"):
-        latentbits.select(BernoulliMixture(), [[0, 1], [1, 0]], [1], "rows", share=0.001)
+        latentbits.select(BernoulliMixture(), [[0, 1], [1, 0]], [1], "rows", rows=0.001)
 
 
 def test_select_reports_progress(table):

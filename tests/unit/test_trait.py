@@ -198,7 +198,7 @@ def test_samples(monkeypatch):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"n_rounds": 0}, "1 or more"), ({"ridge": 0.0}, "above 0"), ({"n_components": 0}, "1 or more")],
+    [({"n_inner": 0}, "1 or more"), ({"ridge": 0.0}, "above 0"), ({"n_components": 0}, "1 or more")],
 )
 def test_bad_options(options, words):
     with pytest.raises(InputError, match=words):

@@ -87,16 +87,16 @@ def test_bound_stays_below_the_evidence_and_never_falls(weights, monkeypatch):
     monkeypatch.setenv("LATENTBITS_STRICT", "1")
     if weights == "dirichlet":
         evidence = slow.posterior(slow.G, lambda s: slow.log_prior_finite(s, 2.0, 3), 0.5, 0.7)[0]
-        model = VariationalBernoulliMixture(3, alpha=2.0, beta=0.5, gamma=0.7, n_init=20, random_state=0)
+        model = VariationalBernoulliMixture(3, weight_concentration=2.0, beta=0.5, gamma=0.7, n_init=20, random_state=0)
     else:
         evidence = slow.posterior(slow.G, lambda s: slow.log_prior_dp(s, 1.3), 0.5, 0.7)[0]
         model = VariationalBernoulliMixture(
-            40, weights="sticks", alpha=1.3, beta=0.5, gamma=0.7, n_init=20, random_state=0
+            40, weight_prior="sticks", weight_concentration=1.3, beta=0.5, gamma=0.7, n_init=20, random_state=0
         )
     fit(model, slow.G)
     assert model.objective_ < evidence and model.objective_ > evidence - 4
     X = make_mixture(300, 15, 4, unknown=0.1, random_state=1).data
-    model = fit(VariationalBernoulliMixture(10, weights=weights, n_init=3, random_state=0), X)
+    model = fit(VariationalBernoulliMixture(10, weight_prior=weights, n_init=3, random_state=0), X)
     for history in model.history_:
         assert (np.diff(history) > -1e-8 * np.abs(history[:-1])).all()
     assert (np.diff(model.weights_) <= 1e-12).all() or weights == "sticks"
@@ -124,7 +124,9 @@ def test_sticks_in_the_best_order(alpha, monkeypatch):
     best = max(model._stick_bound(mass[list(order)]) for order in itertools.permutations(range(5)))
     np.testing.assert_allclose(model._stick_bound(mass[model._best_order(mass)]), best, rtol=1e-12)
     X = make_mixture(200, 10, 3, random_state=1).data
-    fitted = fit(VariationalBernoulliMixture(4, weights="sticks", alpha=alpha, n_init=3, random_state=0), X)
+    fitted = fit(
+        VariationalBernoulliMixture(4, weight_prior="sticks", weight_concentration=alpha, n_init=3, random_state=0), X
+    )
     assert fitted.converged_
 
 
@@ -132,8 +134,8 @@ def test_sticks_in_the_best_order(alpha, monkeypatch):
 def test_streams(weights):
     """Minibatches come near the fit of the whole; a stream goes on after a fit."""
     made = make_mixture(6000, 15, 3, spread=3.0, random_state=3)
-    whole = fit(VariationalBernoulliMixture(3, weights=weights, random_state=0), made.data)
-    stream = VariationalBernoulliMixture(3, weights=weights, random_state=0)
+    whole = fit(VariationalBernoulliMixture(3, weight_prior=weights, random_state=0), made.data)
+    stream = VariationalBernoulliMixture(3, weight_prior=weights, random_state=0)
     for _ in range(3):
         for low in range(0, 6000, 500):
             stream.partial_fit(made.data[low : low + 500])
@@ -178,10 +180,10 @@ def test_restarts_that_answer_together(cls):
 def test_bad_options():
     X = make_mixture(30, 4, 2, random_state=0).data
     for options, words in (
-        ({"alpha": 0}, "alpha must be a number above 0"),
+        ({"weight_concentration": 0}, "weight_concentration must be a number above 0"),
         ({"beta": np.nan}, "beta must be a number above 0"),
         ({"gamma": "x"}, "gamma must be a number above 0"),
-        ({"weights": "stick"}, "weights must be one of 'dirichlet', 'sticks'"),
+        ({"weight_prior": "stick"}, "weight_prior must be one of 'dirichlet', 'sticks'"),
         ({"init": np.ones((2, 4))}, "init must be one of"),
         ({"average": "all"}, "average must be one of"),
     ):

@@ -59,7 +59,7 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
         ones.  0 is maximum likelihood.
     beta_prior : (float, float) or None
         Beta(b1, b0) prior on every probability instead of ``smoothing``, both at least 1.
-    membership_concentration : float
+    weight_concentration : float
         Dirichlet(α, ..., α) prior on the memberships, α ≥ 1; 1 is none.
     n_phantom, n_on_phantom : int
         Causes held at "never on" (and at "always on"): the last ones of the K.  Without them phantoms are looked for
@@ -86,7 +86,7 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
         P(cell = 1 | cause); content causes by decreasing share, then phantoms.
     weights_ : (n_components,) array
         Share of all cells that each cause explains.
-    kinds_ : list of str
+    component_kinds_ : list of str
         "content", "phantom", "blank" (a cluster of nearly empty rows), "on-phantom" or "dead".
     phantoms_ : list of int
         The causes that explain zeros beside the content of their rows.
@@ -97,7 +97,7 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
         Log-likelihood of the whole table at the fitted memberships (optimistic: it grows with K).
     latent_sample_ : (m, n_components) array
         Memberships of at most 2000 training rows, which ``score`` and ``sample`` use.
-    dead_causes_ : list of int
+    empty_components_ : list of int
         Causes that explain nothing.
     objective_, n_iter_, converged_, history_, restarts_, n_reached_, marginals_, unobserved_features_
         As in :class:`~latentbits.BernoulliMixture`.
@@ -133,7 +133,7 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
     option_checks: ClassVar[Mapping[str, Check]] = {
         "smoothing": Number(0.0),
         "fill_in": OneOf(("best", "posterior")),
-        "membership_concentration": Number(1.0),
+        "weight_concentration": Number(1.0),
         "fold_tol": Number(0.0),
         "n_phantom": Whole(0),
         "n_on_phantom": Whole(0),
@@ -152,7 +152,7 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
         init: Any = "random",
         smoothing: float = 1.0,
         beta_prior: Any = None,
-        membership_concentration: float = 1.0,
+        weight_concentration: float = 1.0,
         n_phantom: int = 0,
         n_on_phantom: int = 0,
         series: bool = True,
@@ -177,7 +177,7 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
         self.init = init
         self.smoothing = smoothing
         self.beta_prior = beta_prior
-        self.membership_concentration = membership_concentration
+        self.weight_concentration = weight_concentration
         self.n_phantom = n_phantom
         self.n_on_phantom = n_on_phantom
         self.series = series
@@ -227,7 +227,7 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
             constant=np.clip(constant, 0.0, 1.0),
             rate=(sums.ones + sums.weight - sums.observed) / max(sums.weight, 1e-300),
             known=sums.observed / max(sums.weight, 1e-300),
-            concentration=float(self.membership_concentration),
+            concentration=float(self.weight_concentration),
             n_pinned=int(self.n_phantom + self.n_on_phantom),
             n_pinned_on=int(self.n_on_phantom),
             total_weight=sums.weight,
@@ -340,14 +340,16 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
             self._params = self._params._replace(tally=self._tally_of_stream())
         tally, self.components_ = self._params.tally, self._params.probs
         numbers = cause_numbers(tally)
-        self.kinds_ = kinds_of(tally)
+        self.component_kinds_ = kinds_of(tally)
         pinned = self._model.n_pinned - self._model.n_pinned_on
         for k in range(self.n_components - self._model.n_pinned, self.n_components):
-            self.kinds_[k] = "phantom" if k < self.n_components - self._model.n_pinned + pinned else "on-phantom"
+            self.component_kinds_[k] = (
+                "phantom" if k < self.n_components - self._model.n_pinned + pinned else "on-phantom"
+            )
         varies = tally.on.sum() + tally.off.sum() > 0
         self.weights_ = numbers["share"] if varies else tally.mass / tally.mass.sum()
-        self.phantoms_ = [k for k, kind in enumerate(self.kinds_) if kind == "phantom"]
-        self.dead_causes_ = [k for k, kind in enumerate(self.kinds_) if kind == "dead"]
+        self.phantoms_ = [k for k, kind in enumerate(self.component_kinds_) if kind == "phantom"]
+        self.empty_components_ = [k for k, kind in enumerate(self.component_kinds_) if kind == "dead"]
         self.latent_sample_ = self._params.latent.values
         self._model = replace(self._model, phantoms=tuple(self._zero_causes()))
         self._doubts()
@@ -362,10 +364,10 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
 
     def _doubts(self) -> None:
         """Warn of causes that explain nothing, and of memberships that the data cannot tell."""
-        if self.dead_causes_:
+        if self.empty_components_:
             warnings.warn(
-                f"{self._name}: cause{'s' * (len(self.dead_causes_) > 1)} {', '.join(map(str, self.dead_causes_))} "
-                f"explain{'s' * (len(self.dead_causes_) == 1)} nothing. Use fewer components or more starts.",
+                f"{self._name}: cause{'s' * (len(self.empty_components_) > 1)} {', '.join(map(str, self.empty_components_))} "
+                f"explain{'s' * (len(self.empty_components_) == 1)} nothing. Use fewer components or more starts.",
                 EmptyComponentWarning,
                 stacklevel=6,
             )
@@ -430,7 +432,7 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
 
     def summary(self) -> str:
         """A few lines on the fit: value, starts, convergence, kinds of causes."""
-        counts = {kind: self.kinds_.count(kind) for kind in dict.fromkeys(self.kinds_)}
+        counts = {kind: self.component_kinds_.count(kind) for kind in dict.fromkeys(self.component_kinds_)}
         kinds = " + ".join(f"{count} {kind}" for kind, count in counts.items())
         return f"{super().summary()}\nK = {kinds}"
 

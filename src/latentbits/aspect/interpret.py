@@ -111,7 +111,7 @@ class Reading(BaseEstimator):
         for k, probs in enumerate(self.components_):
             others = np.delete(self.components_, k, axis=0)
             ahead = probs - (others.max(axis=0) if len(others) else 0.0)
-            row: dict[str, Any] = {"component": k, "kind": self.kinds_[k]}
+            row: dict[str, Any] = {"component": k, "kind": self.component_kinds_[k]}
             row.update({name: float(values[k]) for name, values in numbers.items()})
             row["largest"], row["stability"] = float(probs.max()), float(stability[k])
             for name, order in (("features", probs), ("distinctive", ahead)):
@@ -164,7 +164,7 @@ class Reading(BaseEstimator):
 
     def _zero_causes(self) -> list[int]:
         """Causes that stand for losses: phantoms, or without any the blank profiles, which differ by degree."""
-        return self.phantoms_ or [k for k, kind in enumerate(self.kinds_) if kind == "blank"]
+        return self.phantoms_ or [k for k, kind in enumerate(self.component_kinds_) if kind == "blank"]
 
     def _need_phantom(self, question: str) -> bool:
         """Whether some cause stands for losses; warn if it is not a phantom."""
@@ -175,8 +175,9 @@ class Reading(BaseEstimator):
         instead = "zeros are ranked by P(cell = 1), and no loss is told."
         if blank:
             instead = f"cause {blank[0]}, a profile of nearly empty rows, is used instead."
+        kinds = ", ".join(self.component_kinds_)
         warnings.warn(
-            f"{self._name}: {question} needs a phantom cause, and none was found (kinds: {', '.join(self.kinds_)}); "
+            f"{self._name}: {question} needs a phantom cause, and none was found (kinds: {kinds}); "
             f"{instead} Set n_phantom=1, or raise n_components; rows must differ in how much they lost.",
             NoPhantomWarning,
             stacklevel=3,
@@ -297,7 +298,7 @@ class Reading(BaseEstimator):
             With row, feature, value and wrong (the probability that the value is wrong), the worst first.
         """
         self._check_fitted()
-        on_phantoms = [k for k, kind in enumerate(self.kinds_) if kind == "on-phantom"]
+        on_phantoms = [k for k, kind in enumerate(self.component_kinds_) if kind == "on-phantom"]
         names = getattr(self, "feature_names_in_", None)
         found: list[tuple[float, int, int, int]] = []
         for numbers, block, (shares, _, _) in self._rows_of(X, rows):

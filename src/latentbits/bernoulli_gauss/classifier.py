@@ -39,7 +39,7 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         three-fold cross-validation (``cv_errors_`` has them all).
     n_keywords : int, float or "all"
         As in :class:`BernoulliGaussMixture`; "all" are all entries of a row.
-    priors : {"uniform", "empirical"} or array
+    class_prior : {"uniform", "empirical"} or array
         Class priors; uniform is the paper.
     smoothing, value_smoothing, variance_floor, max_iter, tol, n_init, init, random_state, n_jobs
         As in :class:`BernoulliGaussMixture`.
@@ -74,7 +74,7 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         n_components: Any = 5,
         *,
         n_keywords: Any = "all",
-        priors: Any = "uniform",
+        class_prior: Any = "uniform",
         smoothing: float = 1.0,
         value_smoothing: float = 1.0,
         variance_floor: float = 0.01,
@@ -87,7 +87,7 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.n_components = n_components
         self.n_keywords = n_keywords
-        self.priors = priors
+        self.class_prior = class_prior
         self.smoothing = smoothing
         self.value_smoothing = value_smoothing
         self.variance_floor = variance_floor
@@ -189,17 +189,17 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
 
     def _log_priors(self, mass: Any) -> Any:
         """Logarithms of the class priors."""
-        if isinstance(self.priors, str) and self.priors in ("uniform", "empirical"):
-            chances = np.full(len(mass), 1.0 / len(mass)) if self.priors == "uniform" else mass / mass.sum()
+        if isinstance(self.class_prior, str) and self.class_prior in ("uniform", "empirical"):
+            chances = np.full(len(mass), 1.0 / len(mass)) if self.class_prior == "uniform" else mass / mass.sum()
             return np.log(np.maximum(chances, 1e-300))
         try:
-            chances = np.asarray(self.priors, dtype=np.float64)
+            chances = np.asarray(self.class_prior, dtype=np.float64)
         except (TypeError, ValueError):
             chances = np.empty(0)
         if chances.shape != (len(mass),) or not (chances > 0).all() or not np.isclose(chances.sum(), 1.0):
             raise InputError(
-                f"{type(self).__name__}: priors must be 'uniform', 'empirical' or {len(mass)} positive numbers that sum to "
-                f"1; got {self.priors!r:.60}."
+                f"{type(self).__name__}: class_prior must be 'uniform', 'empirical' or {len(mass)} positive numbers that "
+                f"sum to 1; got {self.class_prior!r:.60}."
             )
         return np.log(chances)
 

@@ -59,7 +59,7 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
     keyword_update : {"none", "paper", "full", "hindex"}
         Whether every topic learns a number of keywords of its own after the fit with ``n_keywords``: by the paper's rule (9),
         its unreduced form, or the number that agrees with itself.  The rules mostly run in cycles, and selection fades: for
-        comparison with the paper only.  ``status_`` and ``alternation_`` tell what happened.
+        comparison with the paper only.  ``stop_reason_`` and ``alternation_`` tell what happened.
     indicators : {"hard", "soft"}
         Whether keywords are the largest entries of a row, or are told by probabilities, which suits small dense tables; then
         there is no number of keywords, and ``score`` is a proper density.
@@ -67,7 +67,7 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
         α ≥ 0: rows' worth of the word's own share of keywords in every topic.
     value_smoothing : float
         κ ≥ 0: keywords' worth of the word's own Gaussian in every topic.
-    weight_smoothing : float
+    weight_concentration : float
         β ≥ 0: rows added to every topic's weight.
     variance_floor : float or "auto"
         Least variance of a keyword, as a share of its column's variance; "auto" is 0.01, with soft indicators 0.1.
@@ -94,7 +94,7 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
         Of words that are not keywords.
     n_keywords_ : float
         Keywords per row, or share of a row's entries.
-    labels_, dead_components_, status_
+    labels_, empty_components_, stop_reason_
         Topic of every training row; topics without rows; how the fit ended.
     objective_, n_iter_, converged_, history_, restarts_, n_reached_
         As in :class:`~latentbits.BernoulliMixture`.
@@ -128,7 +128,7 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
     option_checks: ClassVar[Mapping[str, Check]] = {
         "smoothing": Number(0.0),
         "value_smoothing": Number(0.0),
-        "weight_smoothing": Number(0.0),
+        "weight_concentration": Number(1.0),
         "indicators": OneOf(("hard", "soft")),
         "keyword_update": OneOf(("none", "paper", "full", "hindex")),
         "variance_floor": Positive(others=("auto",)),
@@ -147,7 +147,7 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
         indicators: str = "hard",
         smoothing: float = 1.0,
         value_smoothing: float = 10.0,
-        weight_smoothing: float = 0.0,
+        weight_concentration: float = 1.0,
         variance_floor: Any = "auto",
         init: Any = "portfolio",
         n_init: int = 1,
@@ -169,7 +169,7 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
         self.indicators = indicators
         self.smoothing = smoothing
         self.value_smoothing = value_smoothing
-        self.weight_smoothing = weight_smoothing
+        self.weight_concentration = weight_concentration
         self.variance_floor = variance_floor
         self.init = init
         self.n_init = n_init
@@ -236,7 +236,7 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
         strengths: dict[str, Any] = {
             "smoothing": float(self.smoothing),
             "value_smoothing": float(self.value_smoothing),
-            "weight_smoothing": float(self.weight_smoothing),
+            "concentration": float(self.weight_concentration),
             "total_weight": sums.weight,
         }
         if self.indicators == "soft":
@@ -266,7 +266,7 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
         super()._store_result(model, sweep, result, sums)
         rows: list[Any] = [None] * sweep.n_blocks
         self.__dict__.pop("alternation_", None)
-        self.status_ = "converged" if self.converged_ else "max_iter"
+        self.stop_reason_ = "converged" if self.converged_ else "max_iter"
         if self.keyword_update != "none":
             model, rows = self._learn_keywords(model, sweep, sums)
         self.marginals_ = model.words.shares
@@ -276,10 +276,10 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
         self.keyword_prob_raw_ = np.where(mass > 0, stats.sums[:, 0].T / np.maximum(mass, 1e-300), 0.0)
         self.expected_rows_ = stats.mass
         self.labels_ = np.concatenate(sweep.collect(_Labels(model), precomputed))
-        self.dead_components_ = [int(k) for k in np.flatnonzero(stats.mass < DEAD)]
-        if self.dead_components_:
+        self.empty_components_ = [int(k) for k in np.flatnonzero(stats.mass < DEAD)]
+        if self.empty_components_:
             warnings.warn(
-                f"{self._name}: topics {', '.join(map(str, self.dead_components_))} hold no rows. Use fewer components.",
+                f"{self._name}: topics {', '.join(map(str, self.empty_components_))} hold no rows. Use fewer components.",
                 TableWarning,
                 stacklevel=5,
             )
@@ -297,7 +297,7 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
         for step in em(told.model, sweep, State(point), options):
             point, settled = step.point, step.settled
             path.append(step.objective)
-        self.status_, self.alternation_ = told.status, told.history
+        self.stop_reason_, self.alternation_ = told.status, told.history
         self.history_.append(path)
         self.n_iter_, self.converged_, self.objective_ = len(path), settled, path[-1]
         if told.status == "max_iter":

@@ -93,7 +93,7 @@ class LbgModel(TopicModel):
     all_ties: bool = False
     smoothing: float = 1.0  # α: rows' worth of the word's own keyword probability
     value_smoothing: float = 10.0  # κ: keywords' worth of the word's own Gaussian
-    weight_smoothing: float = 0.0  # β
+    concentration: float = 1.0  # 1 + β: Dirichlet on the weights
     total_weight: float = 1.0
 
     def lengths(self, block: ValueBlock) -> Any:
@@ -121,8 +121,8 @@ class LbgModel(TopicModel):
     def _penalty(self, params: LbgParams, log_on: Any, log_off: Any, log_variances: Float, halves: Float) -> float:
         """What is added to the log-likelihood, from logarithms that are at hand."""
         words, value = self.words, 0.0
-        if self.weight_smoothing > 0:
-            value += self.weight_smoothing * float(np.log(params.weights).sum())
+        if self.concentration > 1:
+            value += (self.concentration - 1) * float(np.log(params.weights).sum())
         if self.smoothing > 0:
             value += self.smoothing * float((log_on @ words.shares + log_off @ (1.0 - words.shares)).sum())
         if self.value_smoothing > 0:
@@ -165,7 +165,7 @@ class LbgModel(TopicModel):
     def m_step(self, params: LbgParams | None, stats: LbgStats, extra_pass: ExtraPass | None) -> LbgParams:
         """Closed forms; words that a topic has hardly seen as keywords keep to their own Gaussian."""
         words, mass = self.words, stats.mass
-        weights = mass + self.weight_smoothing
+        weights = mass + (self.concentration - 1)
         weights = np.maximum(weights / weights.sum(), 1e-300)
         seen, away, square = (stats.sums[:, i].T for i in range(3))  # (K, D) each
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -61,7 +61,7 @@ class SoftModel(TopicModel):
     n_keywords: float = np.nan
     smoothing: float = 1.0
     value_smoothing: float = 10.0
-    weight_smoothing: float = 0.0
+    concentration: float = 1.0
     total_weight: float = 1.0
 
     def precompute(self, params: SoftParams) -> SoftPrecomputed:
@@ -131,8 +131,8 @@ class SoftModel(TopicModel):
         """Log-likelihood plus the penalties."""
         params, words = precomputed.params, self.words
         value = stats.log_likelihood
-        if self.weight_smoothing > 0:
-            value += self.weight_smoothing * float(np.log(params.weights).sum())
+        if self.concentration > 1:
+            value += (self.concentration - 1) * float(np.log(params.weights).sum())
         chances = words.shares * np.log(params.probs) + (1.0 - words.shares) * np.log1p(-params.probs)
         value += self.smoothing * float(chances.sum())
         away = words.spreads + (params.means - words.centers) ** 2
@@ -143,7 +143,7 @@ class SoftModel(TopicModel):
         words, mass, kappa = self.words, stats.mass, self.value_smoothing
         if params is None:
             stats = self.finalize_stats(self._alone(len(mass)), stats)
-        weights = mass + self.weight_smoothing
+        weights = mass + (self.concentration - 1)
         weights = np.maximum(weights / weights.sum(), 1e-300)
         seen, first, second = (np.ascontiguousarray(stats.sums[:, i].T) for i in range(3))
         probs = (seen + self.smoothing * words.shares) / np.maximum(mass + self.smoothing, 1e-300)[:, None]

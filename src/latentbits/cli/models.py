@@ -246,7 +246,7 @@ def transform(
 def _tell_kinds(estimator: Any) -> None:
     """Say on standard error which components are not content."""
     names = estimator.get_feature_names_out()
-    for name, kind in zip(names, getattr(estimator, "kinds_", ())):
+    for name, kind in zip(names, getattr(estimator, "component_kinds_", ())):
         if kind != "content":
             print(f"{name}: {kind}", file=sys.stderr)
 

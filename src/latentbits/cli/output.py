@@ -81,6 +81,6 @@ def show_components(estimator: Any, top: int = 8) -> None:
         text = ", ".join(f"{row['feature']} {row[value]:.2f}/{row['marginal']:.2f}" for row in mine)
         weight = mine[0]["weight"]
         share = "" if weight != weight else f"{weight:.1%}"  # hidden units have none
-        kind = estimator.kinds_[k] if hasattr(estimator, "kinds_") else ""
+        kind = estimator.component_kinds_[k] if hasattr(estimator, "component_kinds_") else ""
         table.add_row(f"{kind} {k}".strip(), share, Text(text))
     Console(width=None if sys.stdout.isatty() else 120).print(table)

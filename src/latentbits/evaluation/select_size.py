@@ -62,7 +62,8 @@ def select(
     n_components: Iterable[int] = range(1, 9),
     criterion: str | None = None,
     *,
-    share: float = 0.1,
+    cells: float = 0.1,
+    rows: float = 0.1,
     folds: int = 3,
     random_state: int = 0,
     sample_weight: Any = None,
@@ -81,8 +82,8 @@ def select(
     criterion : {"bic", "aic", "cells", "rows"}, optional
         BIC or AIC on the whole table; log-loss of hidden cells; negative log-likelihood of held-out rows.  Default: BIC
         where the theory behind it holds, else hidden cells (families whose rows each have parameters of their own).
-    share : float
-        Share of cells or rows to hold out in each fold.
+    cells, rows : float
+        Share of cells, or of rows, to hold out in each fold; one of them counts, by the criterion.
     folds : int
         Independent draws of the held-out part.
     random_state : int
@@ -133,8 +134,9 @@ def select(
             f"select: rows are held out by a weight of zero, and {type(estimator).__name__} has no row weights. Use "
             "criterion='cells'."
         )
-    if not 0 < share < 1:
-        raise InputError(f"select: share must lie between 0 and 1; got {share!r}.")
+    for name, share in (("cells", cells), ("rows", rows)):
+        if not 0 < share < 1:
+            raise InputError(f"select: {name} must lie between 0 and 1; got {share!r}.")
     if isinstance(folds, bool) or not isinstance(folds, int) or folds < 1:
         raise InputError(f"select: folds must be a whole number, 1 or more; got {folds!r}.")
     if not isinstance(random_state, (int, np.integer)) or random_state < 0:
@@ -152,7 +154,17 @@ def select(
         work=estimator.work,
     )
     tell = progress or (lambda done, total, note: None)
-    context = _Context(estimator, X, source, criterion, share, folds, int(random_state), sample_weight, tell)
+    context = _Context(
+        estimator,
+        X,
+        source,
+        criterion,
+        rows if criterion == "rows" else cells,
+        folds,
+        int(random_state),
+        sample_weight,
+        tell,
+    )
     with quiet(LatentBitsWarning):
         losses, weights = judge(context, numbers)
     return _chosen(context, numbers, losses, weights)

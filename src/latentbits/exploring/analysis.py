@@ -56,7 +56,7 @@ class FittedFamily:
 
     def names(self) -> list[str]:
         """Names of the components, numbered from 1; nodes of maps by their number."""
-        kinds = getattr(self.model, "kinds_", None)
+        kinds = getattr(self.model, "component_kinds_", None)
         n = len(self.model.components_)
         if self.is_map:
             return [f"node {k}" for k in range(n)]

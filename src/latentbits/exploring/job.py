@@ -337,7 +337,7 @@ class _Job:
     def cells(self, winner: FittedFamily, several: FittedFamily | None) -> list[dict[str, Any]]:
         """Cells worth a look, by the winner; losses also by the model with several causes, if it has the notion."""
         look = worth_a_look(winner, self.source, self.seed)
-        if several is not None and "phantom" in getattr(several.model, "kinds_", ()):
+        if several is not None and "phantom" in getattr(several.model, "component_kinds_", ()):
             seen = {(cell["row"], cell["column"]) for cell in look}
             lost = [c for c in worth_a_look(several, self.source, self.seed) if c["kind"] == "probably missing"]
             look += [cell for cell in lost if (cell["row"], cell["column"]) not in seen]

@@ -47,11 +47,11 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
         Standard deviation of a bump, in spacings of the centres.
     linear : bool
         Add the coordinates themselves to the basis.
-    prior : {"learned", "uniform"}
+    weight_prior : {"learned", "uniform"}
         Weights of the nodes: learned, which fits better, or all the same, which uses the whole map.
-    prior_concentration : float
+    weight_concentration : float
         Dirichlet(α, ..., α) prior on learned weights, α ≥ 1; 2 to 5 keeps more of the map filled.
-    weight_prior : {"auto", "ridge", "beta", "girolami"}
+    basis_prior : {"auto", "ridge", "beta", "girolami"}
         Prior of the basis weights: Gaussian, centred at the map that is the column marginals everywhere ("auto" with bumps);
         ``smoothing`` pseudo-rows of the marginals at every node ("auto" with the identity); or the skewed prior of the
         paper, which has no maximum: with it the fit climbs by gradient steps, stops when the likelihood falls, and warns.
@@ -59,9 +59,9 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
         Precision of the Gaussian prior, of the bumps and of the constant.
     smoothing : float
         Rows' worth of the Beta prior.
-    skew, weight_limit : float
+    skew, basis_limit : float
         β of the paper's prior, and the largest size of a weight under it.
-    m_step : {"auto", "newton", "bound", "gradient"}
+    solver : {"auto", "newton", "bound", "gradient"}
         Damped Newton steps ("auto" for up to 100 functions and a few thousand features), steps of fixed curvature ("auto"
         beyond), or the paper's gradient steps.
     n_inner : int or "auto"
@@ -83,7 +83,7 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
     ----------
     latent_points_ : (n_nodes, n_dimensions) array
         Nodes in [-1, 1]; the last axis runs fastest.  ``latent_shape_`` has the nodes per axis.
-    prior_, weights_ : (n_nodes,) array
+    weights_ : (n_nodes,) array
         Weights of the nodes.
     components_, logits_ : (n_nodes, n_features) array
         P(cell = 1) at the nodes, and its log odds.
@@ -120,15 +120,15 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
         "basis": OneOf(("rbf", "identity")),
         "basis_width": Positive(),
         "linear": Flag(),
-        "prior": OneOf(("learned", "uniform")),
-        "prior_concentration": Number(1.0),
-        "weight_prior": OneOf(("auto", "ridge", "beta", "girolami")),
+        "weight_prior": OneOf(("learned", "uniform")),
+        "weight_concentration": Number(1.0),
+        "basis_prior": OneOf(("auto", "ridge", "beta", "girolami")),
         "ridge": Number(0.0),
         "ridge_bias": Number(0.0),
         "smoothing": Positive(),
         "skew": Positive(),
-        "weight_limit": Positive(),
-        "m_step": OneOf(("auto", *M_STEPS)),
+        "basis_limit": Positive(),
+        "solver": OneOf(("auto", *M_STEPS)),
         "n_inner": Whole(1, others=("auto",)),
         "init": WordOr(("pca", "pca-rank", "random"), "an array of weights"),
     }
@@ -141,15 +141,15 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
         basis_shape: Any = "auto",
         basis_width: float = 1.0,
         linear: bool = False,
-        prior: str = "learned",
-        prior_concentration: float = 1.0,
-        weight_prior: str = "auto",
+        weight_prior: str = "learned",
+        weight_concentration: float = 1.0,
+        basis_prior: str = "auto",
         ridge: float = 0.1,
         ridge_bias: float = 0.001,
         smoothing: float = 2.0,
         skew: float = 1.0,
-        weight_limit: float = 30.0,
-        m_step: str = "auto",
+        basis_limit: float = 30.0,
+        solver: str = "auto",
         n_inner: Any = "auto",
         init: Any = "pca",
         n_init: int = 1,
@@ -171,15 +171,15 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
         self.basis_shape = basis_shape
         self.basis_width = basis_width
         self.linear = linear
-        self.prior = prior
-        self.prior_concentration = prior_concentration
         self.weight_prior = weight_prior
+        self.weight_concentration = weight_concentration
+        self.basis_prior = basis_prior
         self.ridge = ridge
         self.ridge_bias = ridge_bias
         self.smoothing = smoothing
         self.skew = skew
-        self.weight_limit = weight_limit
-        self.m_step = m_step
+        self.basis_limit = basis_limit
+        self.solver = solver
         self.n_inner = n_inner
         self.init = init
         self.n_init = n_init
@@ -217,14 +217,14 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
             if np.prod(shape, dtype=float) > MOST_NODES:
                 raise InputError(f"{self._name}: latent_shape {shape} has more than {MOST_NODES:,} nodes.")
             self._basis_shape(shape)
-        if self.basis == "identity" and self.weight_prior not in ("auto", "beta"):
+        if self.basis == "identity" and self.basis_prior not in ("auto", "beta"):
             raise InputError(
-                f"{self._name}: basis='identity' has the Beta prior only; got weight_prior={self.weight_prior!r}. Use 'auto'."
+                f"{self._name}: basis='identity' has the Beta prior only; got basis_prior={self.basis_prior!r}. Use 'auto'."
             )
-        if self.weight_prior == "girolami" and self.m_step not in ("auto", "gradient"):
+        if self.basis_prior == "girolami" and self.solver not in ("auto", "gradient"):
             raise InputError(
-                f"{self._name}: weight_prior='girolami' has no maximum, so only m_step='gradient' is offered with it; got "
-                f"{self.m_step!r}."
+                f"{self._name}: basis_prior='girolami' has no maximum, so only solver='gradient' is offered with it; got "
+                f"{self.solver!r}."
             )
 
     def _shape(self, name: str) -> Shape:
@@ -305,7 +305,7 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
 
     def _has(self, method: str) -> bool:
         """The paper's prior must be stopped, which a stream cannot be."""
-        return super()._has(method) and not (method == "partial_fit" and self.weight_prior == "girolami")
+        return super()._has(method) and not (method == "partial_fit" and self.basis_prior == "girolami")
 
     def _map_shape(self, sums: Totals) -> Shape:
         """Nodes per axis for this table; a fit that goes on keeps its map."""
@@ -319,8 +319,8 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
         shape = self._automatic_shape = self._map_shape(sums)
         basis_shape = self._basis_shape(shape)
         automatic = "beta" if self.basis == "identity" else "ridge"
-        weight_prior = automatic if self.weight_prior == "auto" else self.weight_prior
-        step = self.m_step
+        weight_prior = automatic if self.basis_prior == "auto" else self.basis_prior
+        step = self.solver
         if step == "auto":
             n_functions = int(np.prod(basis_shape)) + len(shape) * bool(self.linear) + 1
             packed = 4 * n_functions * (n_functions + 1) * len(sums.ones)  # bytes of all Hessians
@@ -333,14 +333,14 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
             basis_shape=basis_shape,
             basis_width=float(self.basis_width),
             linear=bool(self.linear),
-            learned_prior=self.prior == "learned",
-            concentration=float(self.prior_concentration),
+            learned_prior=self.weight_prior == "learned",
+            concentration=float(self.weight_concentration),
             weight_prior=weight_prior,
             ridge=float(self.ridge),
             ridge_bias=float(self.ridge_bias),
             smoothing=float(self.smoothing),
             skew=float(self.skew),
-            limit=float(self.weight_limit) if weight_prior == "girolami" else np.inf,
+            limit=float(self.basis_limit) if weight_prior == "girolami" else np.inf,
             step=step,
             n_inner=0 if self.n_inner == "auto" else int(self.n_inner),
             total_weight=sums.weight,
@@ -354,7 +354,7 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
             return self._params  # the fit goes on from there
         if model.weight_prior == "girolami":
             warnings.warn(
-                f"{self._name}: weight_prior='girolami' cannot be normalised and pulls every weight to its limit; the fit is "
+                f"{self._name}: basis_prior='girolami' cannot be normalised and pulls every weight to its limit; the fit is "
                 "stopped when the likelihood falls. Use 'ridge' for anything but comparison with the paper.",
                 ImproperPriorWarning,
                 stacklevel=6,
@@ -403,7 +403,7 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
         if not model.is_identity:
             self.basis_centers_, self.basis_scale_ = model.basis.centers, model.basis.scale
         self.basis_weights_ = params.weights.T
-        self.prior_ = self.weights_ = params.prior
+        self.weights_ = params.prior
         self.log_likelihood_, self.gradient_norm_ = float(params.log_likelihood), float(params.gradient)
         precomputed = model.precompute(params)
         self.logits_, self.components_ = precomputed.slope.T, precomputed.probs
@@ -451,14 +451,14 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
         str
         """
         self._check_fitted()
-        used = float(np.exp(-(self.prior_ * np.log(self.prior_)).sum()))
+        used = float(np.exp(-(self.weights_ * np.log(self.weights_)).sum()))
         lines = super().summary().split("\n")
         sides = " × ".join(map(str, self.latent_shape_))
         n_functions = len(self.basis_weights_)
         lines[0] = f"{self._name} of {sides} nodes and {n_functions} functions on {self.n_features_in_} features"
-        lines.append(f"the prior spreads over {used:.0f} of {len(self.prior_)} nodes")
-        if used < 0.2 * len(self.prior_):
-            lines[-1] += "; prior_concentration=2 would use more of the map"
+        lines.append(f"the prior spreads over {used:.0f} of {len(self.weights_)} nodes")
+        if used < 0.2 * len(self.weights_):
+            lines[-1] += "; weight_concentration=2 would use more of the map"
         n = getattr(self, "_sums", None) is not None and self._sums.n_empty_rows
         if n:
             lines.append(f"{n} row{'s' * (n > 1)} without any one share{'s' * (n == 1)} one place")

@@ -204,7 +204,7 @@ class MapReading(BaseEstimator):
         (*latent_shape) array
         """
         self._check_fitted()
-        return self.prior_.reshape(self.latent_shape_)
+        return self.weights_.reshape(self.latent_shape_)
 
     def class_map(self, X: Any, y: Any) -> ClassMap:
         """Which classes live where on the map.
@@ -281,14 +281,14 @@ class MapReading(BaseEstimator):
         chosen = np.arange(len(self.components_)) if nodes is None else self._nodes(nodes)
         out = []
         for k in chosen:
-            out += self._standing_out(int(k), self.latent_points_[k], self.prior_[k], self.components_[k], top, rank)
+            out += self._standing_out(int(k), self.latent_points_[k], self.weights_[k], self.components_[k], top, rank)
         return out
 
     def _standing_out(
         self, number: int, place: Float, weight: float, chances: Float, top: int, rank: str
     ) -> list[dict[str, Any]]:
         """What stands out at one place of the map, as rows of a table."""
-        overall = self.prior_ @ self.components_
+        overall = self.weights_ @ self.components_
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         chances, overall = np.maximum(chances, 1e-300), np.maximum(overall, 1e-300)
         standing = chances * np.log(chances / overall) if rank == "lift" else chances
@@ -331,7 +331,7 @@ class MapReading(BaseEstimator):
         labels = self.regions(min(n_regions, len(self.components_))).ravel()
         out = []
         for region in range(labels.max() + 1):
-            weights = np.where(labels == region, self.prior_, 0.0)
+            weights = np.where(labels == region, self.weights_, 0.0)
             own = weights / weights.sum()
             away = np.abs(self.latent_points_ - own @ self.latent_points_).sum(axis=1)
             node = np.where(labels == region, away, np.inf).argmin()
@@ -401,7 +401,7 @@ class MapReading(BaseEstimator):
         profiles = np.hstack((np.sqrt(self.components_), np.sqrt(1 - self.components_)))
         graph = grid_to_graph(*self.latent_shape_, *([1] * (2 - len(self.latent_shape_))))
         groups = AgglomerativeClustering(n_regions, connectivity=graph).fit_predict(profiles)
-        order = np.argsort(-np.bincount(groups, weights=self.prior_), kind="stable")
+        order = np.argsort(-np.bincount(groups, weights=self.weights_), kind="stable")
         return np.argsort(order)[groups].reshape(self.latent_shape_)
 
     def child(self, X: Any, nodes: Any, sample_weight: Any = None, **options: Any) -> Any:

@@ -29,7 +29,7 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
         A start has settled when a pass gains less than this many nats per observed cell.
     n_init : int
         Starts; the best is kept and ``restarts_`` tells of all.
-    n_rounds : int
+    n_inner : int
         Updates of every row's posterior per pass.
     ridge : float
         Precision of a weak Gaussian prior on loadings and offsets.
@@ -72,7 +72,7 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
     needs_variation = True
     accelerate = False  # row state is not extrapolated
     option_checks: ClassVar[Mapping[str, Check]] = {
-        "n_rounds": Whole(1),
+        "n_inner": Whole(1),
         "ridge": Positive(),
     }
 
@@ -83,7 +83,7 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
         max_iter: int = 500,
         tol: float = 1e-6,
         n_init: int = 2,
-        n_rounds: int = 2,
+        n_inner: int = 2,
         ridge: float = 1e-6,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -99,7 +99,7 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
-        self.n_rounds = n_rounds
+        self.n_inner = n_inner
         self.ridge = ridge
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -117,7 +117,7 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
             active=(sums.ones > 0) & (sums.ones < sums.observed),
             base=np.log(sums.marginals) - np.log1p(-sums.marginals),
             ridge=float(self.ridge),
-            n_rounds=int(self.n_rounds),
+            n_rounds=int(self.n_inner),
         )
 
     def _init_params(self, model: TraitModel, sweep: Any, seed: int, restart: int) -> TraitParams:

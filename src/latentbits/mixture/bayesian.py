@@ -20,13 +20,13 @@ class BayesianBernoulliMixture(SampledMixture):
     ----------
     n_components : int
         K, the largest number of classes.
-    alpha : float
+    weight_concentration : float
         Concentration of the class weights.
     beta, gamma : float or (n_features,) array
         Prior of a cell: Beta(beta, gamma); beta weighs ones, gamma zeros.
-    learn_alpha : bool
-        Draw ``alpha`` too, from a Gamma prior.
-    alpha_prior : (shape, rate)
+    learn_weight_concentration : bool
+        Draw ``weight_concentration`` too, from a Gamma prior.
+    weight_concentration_prior : (shape, rate)
         That prior.
     learn_cells : {None, "shared", "feature"}
         Draw ``beta`` and ``gamma`` too: one pair, or a mean per column and one strength beta + gamma ("feature", for tables
@@ -43,7 +43,7 @@ class BayesianBernoulliMixture(SampledMixture):
         Draws kept of every chain.
     thin : int
         Sweeps between two kept draws.
-    sampler : {"collapsed", "blocked"}
+    solver : {"collapsed", "blocked"}
         Row by row with everything integrated out; or all rows at a time given drawn probabilities, exact too, slower to
         mix, for tables larger than memory and Dask.
     split_merge : int
@@ -88,7 +88,7 @@ class BayesianBernoulliMixture(SampledMixture):
     ----------
     draws_ : Draws
         Kept draws: ``labels`` (chains, draws, rows), ``log_joint``, ``n_blocks``, ``largest``, ``entropy``,
-        ``alpha``, ``beta``, ``gamma``.
+        ``weight_concentration``, ``beta``, ``gamma``.
     trace_ : (n_chains, n_sweeps, 7) array
         The same numbers after every sweep, warm-up included (``trace_frame()``).
     diagnostics_ : list of dict
@@ -123,11 +123,11 @@ class BayesianBernoulliMixture(SampledMixture):
         self,
         n_components: int = 10,
         *,
-        alpha: float = 1.0,
+        weight_concentration: float = 1.0,
         beta: Any = 0.5,
         gamma: Any = 0.5,
-        learn_alpha: bool = False,
-        alpha_prior: Any = (1.0, 1.0),
+        learn_weight_concentration: bool = False,
+        weight_concentration_prior: Any = (1.0, 1.0),
         learn_cells: str | None = None,
         cell_prior: Any = (1.0, 1.0),
         hyper_every: int = 1,
@@ -135,7 +135,7 @@ class BayesianBernoulliMixture(SampledMixture):
         n_warmup: int = 200,
         n_draws: int = 100,
         thin: int = 2,
-        sampler: str = "collapsed",
+        solver: str = "collapsed",
         split_merge: int = 5,
         init: Any = "random",
         start_blocks: int | None = None,
@@ -154,11 +154,11 @@ class BayesianBernoulliMixture(SampledMixture):
         callbacks: Any = None,
     ) -> None:
         self.n_components = n_components
-        self.alpha = alpha
+        self.weight_concentration = weight_concentration
         self.beta = beta
         self.gamma = gamma
-        self.learn_alpha = learn_alpha
-        self.alpha_prior = alpha_prior
+        self.learn_weight_concentration = learn_weight_concentration
+        self.weight_concentration_prior = weight_concentration_prior
         self.learn_cells = learn_cells
         self.cell_prior = cell_prior
         self.hyper_every = hyper_every
@@ -166,7 +166,7 @@ class BayesianBernoulliMixture(SampledMixture):
         self.n_warmup = n_warmup
         self.n_draws = n_draws
         self.thin = thin
-        self.sampler = sampler
+        self.solver = solver
         self.split_merge = split_merge
         self.init = init
         self.start_blocks = start_blocks
@@ -185,7 +185,7 @@ class BayesianBernoulliMixture(SampledMixture):
         self.callbacks = callbacks
 
     def _prior(self) -> PartitionPrior:
-        return FinitePrior(float(self.alpha), int(self.n_components))
+        return FinitePrior(float(self.weight_concentration), int(self.n_components))
 
 
 class DPBernoulliMixture(SampledMixture):
@@ -193,19 +193,19 @@ class DPBernoulliMixture(SampledMixture):
 
     Parameters
     ----------
-    alpha : float
+    weight_concentration : float
         Concentration; the larger, the more classes.
-    prior : {"dirichlet", "pitman-yor", "finite-mixtures"}
+    weight_prior : {"dirichlet", "pitman-yor", "finite-mixtures"}
         Prior over partitions: the Dirichlet process; Pitman-Yor, whose small classes are more numerous; or a mixture
-        of finite mixtures, which does not add tiny classes as the table grows (``alpha`` is then the Dirichlet parameter of
-        each class).
+        of finite mixtures, which does not add tiny classes as the table grows (``weight_concentration`` is then the
+        Dirichlet parameter of each class).
     discount : float
         Of Pitman-Yor, in [0, 1); 0 is the Dirichlet process.  Other priors have none.
     rate : float
         Of the finite mixtures: the number of components is 1 + Poisson(rate).
     beta, gamma : float or (n_features,) array
         Prior of a cell: Beta(beta, gamma); beta weighs ones, gamma zeros.
-    learn_alpha, alpha_prior, learn_cells, cell_prior, hyper_every
+    learn_weight_concentration, weight_concentration_prior, learn_cells, cell_prior, hyper_every
         What is drawn along with the partition, as in :class:`BayesianBernoulliMixture`.
     n_chains, n_warmup, n_draws, thin, sampler, split_merge, init, start_blocks
         The chains, as in :class:`BayesianBernoulliMixture`.
@@ -234,22 +234,22 @@ class DPBernoulliMixture(SampledMixture):
     """
 
     option_checks: ClassVar[Mapping[str, Check]] = {
-        "prior": OneOf(("dirichlet", "pitman-yor", "finite-mixtures")),
+        "weight_prior": OneOf(("dirichlet", "pitman-yor", "finite-mixtures")),
         "discount": Number(0.0, below=1.0),
         "rate": Positive(),
     }
 
     def __init__(
         self,
-        alpha: float = 1.0,
+        weight_concentration: float = 1.0,
         *,
-        prior: str = "dirichlet",
+        weight_prior: str = "dirichlet",
         discount: float = 0.25,
         rate: float = 1.0,
         beta: Any = 0.5,
         gamma: Any = 0.5,
-        learn_alpha: bool = False,
-        alpha_prior: Any = (1.0, 1.0),
+        learn_weight_concentration: bool = False,
+        weight_concentration_prior: Any = (1.0, 1.0),
         learn_cells: str | None = None,
         cell_prior: Any = (1.0, 1.0),
         hyper_every: int = 1,
@@ -257,7 +257,7 @@ class DPBernoulliMixture(SampledMixture):
         n_warmup: int = 200,
         n_draws: int = 100,
         thin: int = 2,
-        sampler: str = "collapsed",
+        solver: str = "collapsed",
         split_merge: int = 5,
         init: Any = "random",
         start_blocks: int | None = None,
@@ -275,14 +275,14 @@ class DPBernoulliMixture(SampledMixture):
         checkpoint: Any = None,
         callbacks: Any = None,
     ) -> None:
-        self.alpha = alpha
-        self.prior = prior
+        self.weight_concentration = weight_concentration
+        self.weight_prior = weight_prior
         self.discount = discount
         self.rate = rate
         self.beta = beta
         self.gamma = gamma
-        self.learn_alpha = learn_alpha
-        self.alpha_prior = alpha_prior
+        self.learn_weight_concentration = learn_weight_concentration
+        self.weight_concentration_prior = weight_concentration_prior
         self.learn_cells = learn_cells
         self.cell_prior = cell_prior
         self.hyper_every = hyper_every
@@ -290,7 +290,7 @@ class DPBernoulliMixture(SampledMixture):
         self.n_warmup = n_warmup
         self.n_draws = n_draws
         self.thin = thin
-        self.sampler = sampler
+        self.solver = solver
         self.split_merge = split_merge
         self.init = init
         self.start_blocks = start_blocks
@@ -309,9 +309,11 @@ class DPBernoulliMixture(SampledMixture):
         self.callbacks = callbacks
 
     def _prior(self) -> PartitionPrior:
-        alpha = float(self.alpha)
-        if self.prior == "pitman-yor":
+        alpha = float(self.weight_concentration)
+        if self.weight_prior == "pitman-yor":
             return PitmanYorPrior(alpha, float(self.discount))
         return (
-            FiniteMixturesPrior(alpha, float(self.rate)) if self.prior == "finite-mixtures" else PartitionPrior(alpha)
+            FiniteMixturesPrior(alpha, float(self.rate))
+            if self.weight_prior == "finite-mixtures"
+            else PartitionPrior(alpha)
         )

@@ -270,7 +270,7 @@ class BlockedChain:
             if j == MOST_STICKS:
                 raise FitError(
                     f"the blocked sampler would need more than {MOST_STICKS} new blocks in one sweep (discount {discount:g}, "
-                    f"alpha {self.numbers.alpha:g}). Use sampler='collapsed' or a smaller discount."
+                    f"alpha {self.numbers.alpha:g}). Use solver='collapsed' or a smaller discount."
                 )
         return np.array(weights), held, places
 
@@ -310,11 +310,11 @@ def _log_gamma(shape: Any, rng: np.random.Generator) -> Float:
 def blocked_gibbs(sweep: Any, n_columns: int, owner: str, **common: Any) -> BlockedGibbs:
     """The sampler, or why not."""
     if isinstance(common["prior"], FiniteMixturesPrior):
-        raise InputError(f"{owner}: prior='finite-mixtures' needs sampler='collapsed'.")
+        raise InputError(f"{owner}: weight_prior='finite-mixtures' needs solver='collapsed'.")
     init = common["init"]
     if isinstance(init, str) and init not in ("random", "one"):
         raise InputError(
-            f"{owner}: sampler='blocked' starts from init='random', 'one' or labels; init={init!r} needs sampler='collapsed'."
+            f"{owner}: solver='blocked' starts from init='random', 'one' or labels; init={init!r} needs solver='collapsed'."
         )
     prior = common["prior"]
     if isinstance(prior, FinitePrior):

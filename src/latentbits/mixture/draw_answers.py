@@ -87,8 +87,8 @@ class DrawAnswers(BaseEstimator):
 
     def _advice(self) -> str:
         """What may help chains to mix, as far as it has not been done."""
-        if self.sampler == "blocked":
-            return "sampler='collapsed', whose split-merge moves change whole blocks, or more n_warmup"
+        if self.solver == "blocked":
+            return "solver='collapsed', whose split-merge moves change whole blocks, or more n_warmup"
         steps = ["split_merge=20" if self.split_merge < 20 else f"split_merge={2 * self.split_merge}", "more n_warmup"]
         return ", ".join(steps + (["init='mixed'"] if self.init != "mixed" else []))
 
@@ -186,7 +186,7 @@ class DrawAnswers(BaseEstimator):
         out = np.empty((len(labels), labels.shape[1]))
         for s, (partition, alpha, beta, gamma) in enumerate(flat):
             counts = partition_counts(sweep, partition)
-            mixture = drawn_mixture(counts, self.prior_.with_alpha(float(alpha[0])), beta, gamma, rng)
+            mixture = drawn_mixture(counts, self.partition_prior_.with_alpha(float(alpha[0])), beta, gamma, rng)
             out[s] = np.concatenate(sweep.collect(_RowScores(mixture)))
         return out
 
@@ -235,10 +235,10 @@ class DrawAnswers(BaseEstimator):
         from .evidence import log_evidence
 
         self._check_options()
-        if self.learn_alpha or self.learn_cells is not None:
+        if self.learn_weight_concentration or self.learn_cells is not None:
             raise InputError(
-                f"{self._name}: log_evidence is for fixed alpha, beta and gamma; set learn_alpha=False and learn_cells=None, "
-                "and give the values to compare."
+                f"{self._name}: log_evidence is for fixed weight_concentration, beta and gamma; set "
+                "learn_weight_concentration=False and learn_cells=None, and give the values to compare."
             )
         self._check("n_runs", n_runs, Whole(1))
         self._check("n_steps", n_steps, Whole(1))
@@ -246,7 +246,7 @@ class DrawAnswers(BaseEstimator):
         sweep = sweep_of(fresh._open(X, reset=True), 1)
         sums, _ = table_sums(sweep)
         fresh._check_table(sums)
-        process = fresh.set_params(sampler="collapsed")._process(sweep, sums, seed_of(random_state))
+        process = fresh.set_params(solver="collapsed")._process(sweep, sums, seed_of(random_state))
         return log_evidence(process, method, n_runs, n_steps, self._name)
 
     def trace_table(self) -> list[dict[str, Any]]:

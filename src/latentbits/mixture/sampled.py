@@ -53,16 +53,16 @@ class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, LatentBitsEstim
     criterion = "cells"
     score_kind = "estimate"  # the mean over draws
     option_checks: ClassVar[Mapping[str, Check]] = {
-        "alpha": Positive(),
-        "learn_alpha": Flag(),
+        "weight_concentration": Positive(),
+        "learn_weight_concentration": Flag(),
         "include_new": Flag(),
-        "alpha_prior": GammaPair(),
+        "weight_concentration_prior": GammaPair(),
         "cell_prior": GammaPair(),
         "split_merge": Whole(0),
         "hyper_every": Whole(1),
         "answer_draws": Whole(1),
         "start_blocks": Whole(1, others=(None,)),
-        "sampler": OneOf(("collapsed", "blocked")),
+        "solver": OneOf(("collapsed", "blocked")),
         "learn_cells": OneOf((None, "shared", "feature")),
         "point": OneOf(("binder", "vi", "best")),
         "average": OneOf(("mean", "joint")),
@@ -106,15 +106,21 @@ class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, LatentBitsEstim
         if self.learn_cells == "feature":
             strength = float(np.mean(beta) + np.mean(gamma))
             means = np.broadcast_to(beta / (beta + gamma), (n_columns,))
-            return PriorNumbers(float(self.alpha), means * strength, (1 - means) * strength)
+            return PriorNumbers(float(self.weight_concentration), means * strength, (1 - means) * strength)
         width = max(len(beta), len(gamma))
         return PriorNumbers(
-            float(self.alpha), np.broadcast_to(beta, (width,)).copy(), np.broadcast_to(gamma, (width,)).copy()
+            float(self.weight_concentration),
+            np.broadcast_to(beta, (width,)).copy(),
+            np.broadcast_to(gamma, (width,)).copy(),
         )
 
     def _learning(self) -> Learning:
         """What is drawn along with the partition."""
-        alpha = (float(self.alpha_prior[0]), float(self.alpha_prior[1])) if self.learn_alpha else None
+        alpha = (
+            (float(self.weight_concentration_prior[0]), float(self.weight_concentration_prior[1]))
+            if self.learn_weight_concentration
+            else None
+        )
         cells = (float(self.cell_prior[0]), float(self.cell_prior[1]))
         return Learning(alpha, self.learn_cells, cells, int(self.hyper_every))
 
@@ -150,7 +156,7 @@ class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, LatentBitsEstim
             start_blocks=blocks,
             seed=seed,
         )
-        if self.sampler == "blocked":
+        if self.solver == "blocked":
             from .blocked import blocked_gibbs
 
             return blocked_gibbs(sweep, len(sums.ones), self._name, **common)
@@ -171,7 +177,7 @@ class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, LatentBitsEstim
             np.array([draw.labels for draw in flat]), self.draws_.log_joint.ravel(), self.point
         )
         standing = flat[self.point_partition_.draw]
-        self.prior_ = process.prior
+        self.partition_prior_ = process.prior
         # Each answering draw costs its blocks × features in memory.
         cells = max(1.0, float(self.draws_.n_blocks.mean()) + 1) * self.n_features_in_
         per_chain = max(1, -(-min(int(self.answer_draws), int(MOST_CELLS / cells)) // len(draws)))
@@ -183,7 +189,7 @@ class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, LatentBitsEstim
         self.labels_ = self.point_partition_.labels
         self.weights_, self.components_ = self._params.point.weights, self._params.point.probs
         self.split_merge_counts_ = [[int(n) for n in chain.state.tally] for chain in chains]
-        self._judge()
+        self._diagnose_chains()
 
     def _traces(self, chains: list[Chain], draws: list[list[Any]]) -> Any:
         """Traces (C, S, Q) at the kept draws."""
@@ -191,10 +197,10 @@ class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, LatentBitsEstim
         places = plan.n_warmup - 1 + plan.thin * np.arange(1, n + 1)
         return np.array([chain.trace[places] if chain.draws else chain.trace[[-1]] for chain in chains])
 
-    def _judge(self) -> None:
+    def _diagnose_chains(self) -> None:
         """Diagnostics, and warnings about what to doubt."""
         draws = self.draws_
-        names = ["log_joint", "n_blocks", "largest", "entropy"] + (["alpha"] if self.learn_alpha else [])
+        names = ["log_joint", "n_blocks", "largest", "entropy"] + (["alpha"] if self.learn_weight_concentration else [])
         self.diagnostics_ = [diagnose(name, getattr(draws, name)) for name in names]
         if self.learn_cells is not None:
             self.diagnostics_ += [diagnose(name, getattr(draws, name).mean(axis=2)) for name in ("beta", "gamma")]
@@ -216,7 +222,7 @@ class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, LatentBitsEstim
     def _warn_of_blocks(self) -> None:
         """Say so if the number of blocks is at its limit, or one throughout."""
         n_blocks, n_rows = self.draws_.n_blocks, self.draws_.labels.shape[2]
-        most = self.prior_.most_blocks(n_rows)
+        most = self.partition_prior_.most_blocks(n_rows)
         if most < n_rows and np.mean(n_blocks == most) > 0.5 and most > 1:
             warnings.warn(
                 f"{self._name}: all {most} components are in use in most draws. Raise n_components, or use "

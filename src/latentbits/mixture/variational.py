@@ -199,9 +199,9 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEs
     ----------
     n_components : int
         K, the largest number of classes (the truncation of the sticks).
-    weights : {"dirichlet", "sticks"}
+    weight_prior : {"dirichlet", "sticks"}
         Class weights: Dirichlet(α/K, ..., α/K), or the first K sticks of a Dirichlet process.
-    alpha : float
+    weight_concentration : float
         Concentration of the class weights.
     beta, gamma : float
         Prior of a cell: Beta(beta, gamma); beta weighs ones, gamma zeros.
@@ -250,8 +250,8 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEs
         AveragedModel, Members, VariationalModel, VariationalParams, ClassStats, StreamState, Totals
     )
     option_checks: ClassVar[Mapping[str, Check]] = {
-        "weights": OneOf(("dirichlet", "sticks")),
-        "alpha": Positive(),
+        "weight_prior": OneOf(("dirichlet", "sticks")),
+        "weight_concentration": Positive(),
         "beta": Positive(),
         "gamma": Positive(),
         "init": OneOf(("random", "k-means++")),
@@ -261,8 +261,8 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEs
         self,
         n_components: int = 10,
         *,
-        weights: str = "dirichlet",
-        alpha: float = 1.0,
+        weight_prior: str = "dirichlet",
+        weight_concentration: float = 1.0,
         beta: float = 0.5,
         gamma: float = 0.5,
         max_iter: int = 1000,
@@ -282,8 +282,8 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEs
         callbacks: Any = None,
     ) -> None:
         self.n_components = n_components
-        self.weights = weights
-        self.alpha = alpha
+        self.weight_prior = weight_prior
+        self.weight_concentration = weight_concentration
         self.beta = beta
         self.gamma = gamma
         self.max_iter = max_iter
@@ -309,10 +309,10 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEs
             n_components=int(self.n_components),
             target=sums.marginals,
             total_weight=sums.weight,
-            alpha=float(self.alpha),
+            alpha=float(self.weight_concentration),
             beta=float(self.beta),
             gamma=float(self.gamma),
-            weights=self.weights,
+            weights=self.weight_prior,
             keep_all=bool(self.average_restarts),
         )
 

@@ -63,15 +63,15 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
     surplus : int or None
         Sources that a start has in addition; those that explain least are left out one by one.  None: half as many as
         ``n_components``, at least 4, for the first two kinds of start, else 0.
-    m_step : {"mm", "newton", "bisection"}
+    solver : {"mm", "newton", "bisection", "exact"}
         One closed-form step per pass (default), or the best strengths for the posteriors of the pass by bracketed Newton
-        steps or by the bisection of the paper, which need many passes.  :meth:`partial_fit` always uses the first.
-    inference : {"variational", "exact"}
-        The bound of the paper, or enumeration of all 2^K states of the sources (K up to 12) once surplus sources are gone.
-    e_step : {"best", "warm", "cold"}
+        steps or by the bisection of the paper, which need many passes.  :meth:`partial_fit` always uses the first.  These
+        maximise the bound of the paper; "exact" goes through all 2^K states of the sources (K up to 12) once surplus sources
+        are gone.
+    row_init : {"best", "warm", "cold"}
         Posteriors of a row start from a greedy search ("cold"), from those of the pass before ("warm"), or the better of
         both is kept.  With "cold" the objective may fall a little between passes.
-    e_iter : int
+    n_inner : int
         Rounds of weights and posteriors per pass.
     link_prior, leak_prior, source_prior : (float, float)
         Beta(a, b) priors on link probabilities, leaks, and the probabilities of the sources; a and b at least 1.  The default
@@ -99,7 +99,7 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
         Sources whose deletion costs more than they are worth in BIC, ½ (D + 1) log n.
     deletion_loss_ : (n_components,) array
         What the bound of the table loses without the source, in nats, from a sample of rows.
-    status_ : list of str
+    component_kinds_ : list of str
         "supported", "weak", "disconnected", "always on" or "duplicate of k"; after :meth:`partial_fit`, which measures no
         losses, "active" instead of the first two.
     constant_features_ : array of int
@@ -133,11 +133,10 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
     score_kind = "lower bound"
     work = 16
     option_checks: ClassVar[Mapping[str, Check]] = {
-        "e_iter": Whole(1),
+        "n_inner": Whole(1),
         "surplus": Whole(0, others=(None,)),
-        "m_step": OneOf(("mm", "newton", "bisection")),
-        "inference": OneOf(("variational", "exact")),
-        "e_step": OneOf(("best", "warm", "cold")),
+        "solver": OneOf(("mm", "newton", "bisection", "exact")),
+        "row_init": OneOf(("best", "warm", "cold")),
         "link_prior": BetaPair(),
         "leak_prior": BetaPair(),
         "source_prior": BetaPair(),
@@ -153,10 +152,9 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
         n_init: int = 3,
         init: Any = "cooccurrence",
         surplus: int | None = None,
-        m_step: str = "mm",
-        inference: str = "variational",
-        e_step: str = "best",
-        e_iter: int = 4,
+        solver: str = "mm",
+        row_init: str = "best",
+        n_inner: int = 4,
         link_prior: Any = (1.0, 2.0),
         leak_prior: Any = (1.5, 2.0),
         source_prior: Any = (1.0, 1.0),
@@ -178,10 +176,9 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
         self.n_init = n_init
         self.init = init
         self.surplus = surplus
-        self.m_step = m_step
-        self.inference = inference
-        self.e_step = e_step
-        self.e_iter = e_iter
+        self.solver = solver
+        self.row_init = row_init
+        self.n_inner = n_inner
         self.link_prior = link_prior
         self.leak_prior = leak_prior
         self.source_prior = source_prior
@@ -198,13 +195,11 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
         self.callbacks = callbacks
 
     def _check_together(self) -> None:
-        if self.inference == "exact" and self.n_components > MOST_EXACT:
+        if self.solver == "exact" and self.n_components > MOST_EXACT:
             raise InputError(
-                f"{self._name}: inference='exact' goes through all 2^K states of the sources and stops at K = {MOST_EXACT}; "
-                f"got {self.n_components}. Use inference='variational'."
+                f"{self._name}: solver='exact' goes through all 2^K states of the sources and stops at K = {MOST_EXACT}; "
+                f"got {self.n_components}. Use solver='mm'."
             )
-        if self.m_step != "mm" and self.inference == "exact":
-            raise InputError(f"{self._name}: inference='exact' has its own closed-form m_step; leave m_step at 'mm'.")
 
     def _given_init(self) -> bool:
         """Whether the fit goes on from strengths that are there already."""
@@ -228,16 +223,17 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
         return (*plan, (k, 0, False))
 
     def _build_model(self, sums: Totals) -> NoisyOrModel:
+        exact = self.solver == "exact"
         return NoisyOrModel(
             n_components=int(self.n_components),
             sums=sums,
             link_prior=beta_pair(self.link_prior),
             leak_prior=beta_pair(self.leak_prior),
             source_prior=beta_pair(self.source_prior),
-            m_step_kind=str(self.m_step),
-            inference=str(self.inference),
-            e_step_start=str(self.e_step),
-            rounds=int(self.e_iter),
+            m_step_kind="mm" if exact else str(self.solver),
+            inference="exact" if exact else "variational",
+            e_step_start=str(self.row_init),
+            rounds=int(self.n_inner),
             truncated=bool(self.zero_truncated),
             plan=self._plan(),
         )
@@ -314,7 +310,7 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
         self.components_, self.leak_ = -np.expm1(-params.theta), -np.expm1(-params.theta0)
         self.source_prior_ = params.prior
         self.weights_ = params.prior
-        if self.inference == "exact":
+        if self.solver == "exact":
             self.score_kind_ = "exact"
         rows = self._expected_rows()
         self.active_ = (self.components_.max(axis=1) >= LINKED) & (rows >= FEWEST_ROWS)
@@ -323,7 +319,7 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
         if params.loss is not None:
             price = 0.5 * (len(params.theta0) + 1) * np.log(max(params.weight, 2.0))
             self.deletion_loss_, self.supported_ = params.loss, (rows >= FEWEST_ROWS) & (params.loss > price)
-        self.status_ = self._statuses()
+        self.component_kinds_ = self._statuses()
         self._doubts()
 
     def _statuses(self) -> list[str]:
@@ -346,8 +342,8 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
 
     def _doubts(self) -> None:
         """Warn of sources that are none."""
-        cut_off = [k for k, status in enumerate(self.status_) if status == "disconnected"]
-        twins = [(k, status) for k, status in enumerate(self.status_) if status.startswith("duplicate")]
+        cut_off = [k for k, status in enumerate(self.component_kinds_) if status == "disconnected"]
+        twins = [(k, status) for k, status in enumerate(self.component_kinds_) if status.startswith("duplicate")]
         if cut_off:
             warnings.warn(
                 f"{self._name}: source{'s' * (len(cut_off) > 1)} {', '.join(map(str, cut_off))} explain"

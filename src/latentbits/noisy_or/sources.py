@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from ..base import frame_of
+from ..base.answers import FILLS
 from ..base.common import seed_of
-from ..base.options import Whole
+from ..base.options import OneOf, Whole
 from ..data.rng import row_uniforms, stream
 from ..errors import InputError
 from .params import expected_cells, without
@@ -48,14 +49,14 @@ class Sources(BaseEstimator):
         """
         return np.packbits(self.predict_sources(X), axis=1)
 
-    def decode(self, codes: Any, how: str = "mean", random_state: Any = None) -> Any:
+    def decode(self, codes: Any, how: str = "probability", random_state: Any = None) -> Any:
         """Rows from their codes.
 
         Parameters
         ----------
         codes : (n_rows, ceil(K / 8)) array of bytes
             As :meth:`encode` gives them.
-        how : {"mean", "round", "sample"}
+        how : {"probability", "mode", "sample"}
             P(cell = 1), the more probable value, or a draw (as in the paper).
         random_state : int, RandomState or None
             For ``how="sample"``.
@@ -74,12 +75,11 @@ class Sources(BaseEstimator):
 
     def _cells_of(self, shares: Any, how: str, random_state: Any = None) -> Any:
         """Cells of rows whose sources are on with these probabilities."""
-        if how == "mean":
+        self._check("how", how, OneOf(FILLS))
+        if how == "probability":
             return expected_cells(shares, self._params)
-        if how == "round":
+        if how == "mode":
             return (expected_cells(shares, self._params) > 0.5).astype(np.uint8)
-        if how != "sample":
-            raise InputError(f"{self._name}: how must be 'mean', 'round' or 'sample'; got {how!r}.")
         rng = stream(seed_of(self.random_state if random_state is None else random_state), "sample", 2)
         return self._model.draw_cells(self._params, shares, rng)
 
@@ -103,13 +103,13 @@ class Sources(BaseEstimator):
             )
         return expected_cells(shares, self._params)
 
-    def reconstruction_error(self, X: Any, how: str = "mean", random_state: Any = None) -> float:
+    def reconstruction_error(self, X: Any, how: str = "probability", random_state: Any = None) -> float:
         """Share of the known cells that differ from what the sources of their row give back (Figure 9 of the paper).
 
         Parameters
         ----------
         X : table
-        how : {"mean", "round", "sample"}
+        how : {"probability", "mode", "sample"}
             Cells from the posteriors of the sources; from rounded posteriors; or drawn from rounded posteriors (the
             paper's).
         random_state : int, RandomState or None
@@ -119,8 +119,7 @@ class Sources(BaseEstimator):
         -------
         float
         """
-        if how not in ("mean", "round", "sample"):
-            raise InputError(f"{self._name}: how must be 'mean', 'round' or 'sample'; got {how!r}.")
+        self._check("how", how, OneOf(FILLS))
         asked = self._ask(X)
         sweep, precomputed = asked.sweep, asked.precomputed
         seed = seed_of(self.random_state if random_state is None else random_state)
@@ -140,7 +139,7 @@ class Sources(BaseEstimator):
         ----------
         X : table
         method : {"bound", "mean_field", "importance", "exact"}
-            The bound of the fit (the default; the likelihood itself if ``inference="exact"``), the tighter bound of the best
+            The bound of the fit (the default; the likelihood itself if ``solver="exact"``), the tighter bound of the best
             factorised posterior, an estimate from draws of the sources (see :meth:`importance_scores`), or the exact value:
             through all states up to 12 sources, else by inclusion and exclusion over the ones of the row.
         n_draws : int
@@ -249,7 +248,7 @@ class Sources(BaseEstimator):
             out.append(
                 {
                     "source": k,
-                    "status": self.status_[k],
+                    "status": self.component_kinds_[k],
                     "prior": float(self.source_prior_[k]),
                     "rows": float(rows[k]),
                     "links": int((links > 0.1).sum()),
@@ -288,9 +287,11 @@ class Sources(BaseEstimator):
             raise InputError(
                 f"{self._name}: a stream does not tell what its sources are worth; fit the whole table first."
             )
-        twins = {status for status in self.status_ if status.startswith("duplicate")}
-        keep = [k for k, status in enumerate(self.status_) if status == "supported" or f"duplicate of {k}" in twins]
-        always = [k for k, status in enumerate(self.status_) if status == "always on"]
+        twins = {status for status in self.component_kinds_ if status.startswith("duplicate")}
+        keep = [
+            k for k, status in enumerate(self.component_kinds_) if status == "supported" or f"duplicate of {k}" in twins
+        ]
+        always = [k for k, status in enumerate(self.component_kinds_) if status == "always on"]
         if not keep:
             raise InputError(f"{self._name}: no source is supported; nothing would be left. Fit with n_components=1.")
         params = without(self._params, np.array(keep, np.int64))._replace(loss=None, weight=None)
@@ -312,7 +313,7 @@ class _Differing:
     def __call__(self, block: Any, rows: Any, precomputed: Any) -> tuple[tuple[float, float], None]:
         shares = self.model.represent(block, precomputed)
         codes, weights = block.codes(), block.row_weights()[:, None]
-        shares = shares if self.how == "mean" else (shares > 0.5).astype(np.float64)
+        shares = shares if self.how == "probability" else (shares > 0.5).astype(np.float64)
         if self.how == "sample":
             off = np.exp(-(precomputed.params.theta0 + shares @ precomputed.params.theta))
             back = row_uniforms(self.seed, "sample", block.start, block.n_rows, block.n_columns, 3) >= off

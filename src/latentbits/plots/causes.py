@@ -66,7 +66,7 @@ def tiles(estimator: Any, image: tuple[int, int], *, axes: Any = None) -> Any:
         for ax in np.ravel(axes)[len(estimator.components_) :]:
             ax.axis("off")
         axes = np.ravel(axes)[: len(estimator.components_)]
-    kinds = getattr(estimator, "kinds_", [""] * len(estimator.components_))
+    kinds = getattr(estimator, "component_kinds_", [""] * len(estimator.components_))
     limits = {"vmin": 0, "vmax": 1} if (np.abs(estimator.components_ - 0.5) <= 0.5).all() else {}
     for k, ax in enumerate(np.ravel(axes)[: len(estimator.components_)]):
         show_image(ax, estimator.components_[k], image, f"{k} {kinds[k]}".strip(), **limits)

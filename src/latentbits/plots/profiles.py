@@ -73,7 +73,7 @@ def components(estimator: Any, *, top: int = 10, component: int = 0, ax: Any = N
     ax.barh(height, [row[value] for row in rows], color="#4878a8", label="in the component")
     ax.set_yticks(height, [str(row["feature"]) for row in rows])
     ax.invert_yaxis()
-    kind = estimator.kinds_[component] if hasattr(estimator, "kinds_") else ""
+    kind = estimator.component_kinds_[component] if hasattr(estimator, "component_kinds_") else ""
     ax.set_title(f"Component {component} ({kind})" if kind else f"Component {component}")
     if value == "loading":
         ax.axvline(0.0, color="black", linewidth=0.8)
