@@ -2,7 +2,7 @@
 
     python -m benchmarks.aspect            prints and writes benchmarks/results/aspect.json
 
-The peer (nbmf-mm, extra ``test``) does the same maths in NumPy.  Both sides start from the same point, take turns, and the
+The peer (nbmf-mm, extra ``bench``) does the same maths in NumPy.  Both sides start from the same point, take turns, and the
 best run counts.
 """
 

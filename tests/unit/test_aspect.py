@@ -176,7 +176,7 @@ def test_objective_never_falls(options, unknown):
 
 def test_one_alternating_update_is_that_of_nbmf_mm():
     """Probabilities first, then memberships with the new probabilities, as the public package does."""
-    solver = pytest.importorskip("nbmf_mm._solver")
+    solver = pytest.importorskip("nbmf_mm._solver", reason="compares with the package nbmf-mm of the extra bench")
     for seed in range(10):
         for unknown, prior in ((0.0, 0.0), (0.2, 0.0), (0.2, 0.4)):
             rng = np.random.default_rng(seed)

@@ -339,7 +339,6 @@ def test_expand(capsys, tmp_path, model):
 
 
 def test_reproduce(capsys, tmp_path):
-    pytest.importorskip("nbmf_mm", reason="the properties compare with it")
     out, _ = run(capsys, "reproduce")
     assert "aspect-phantoms" in out.split()
     _, err = run(capsys, "reproduce", "nothing", code=2)

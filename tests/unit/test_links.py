@@ -24,8 +24,6 @@ def fitted(made):
 
 
 def test_communities(made, fitted):
-    import networkx as nx
-
     members = fitted.communities_table(top=None)
     assert {row["community"] for row in members} == {0, 1, 2} and all(row["strength"] >= 0.1 for row in members)
     assert all(0 <= row["explained"] <= 1 for row in members)
@@ -37,12 +35,17 @@ def test_communities(made, fitted):
     both = posteriors.T @ posteriors
     assert len(overlap) == 3 and abs(overlap[0]["rows"] - both[0, 1]) < 1e-9
     assert len(fitted.overlap_frame(made.data)) == 3
+    assert len(fitted.sources_frame()) == 3
+
+
+def test_graph(made, fitted):
+    nx = pytest.importorskip("networkx", reason="graphs need the package networkx")
+    posteriors = fitted.transform(made.data)
     graph = fitted.to_graph(made.data, row_names=[f"doc{i}" for i in range(300)])
     kinds = nx.get_node_attributes(graph, "kind")
     assert sum(kind == "community" for kind in kinds.values()) == 3
     assert sum(kind == "row" for kind in kinds.values()) == int((posteriors > 0.5).any(axis=1).sum())
-    assert fitted.to_graph().number_of_edges() == len(members)
-    assert len(fitted.sources_frame()) == 3
+    assert fitted.to_graph().number_of_edges() == len(fitted.communities_table(top=None))
 
 
 def test_importing_needs_no_networkx(fitted, monkeypatch):
@@ -88,35 +91,46 @@ def test_metrics():
             call()
 
 
-def test_links_command(tmp_path):
+@pytest.fixture
+def edges(tmp_path):
+    """A list of documents and their authors."""
+    made = make_noisy_or(300, 12, 2, random_state=0)
+    path = tmp_path / "edges.triples"
+    lines = [f"doc{i},author{j}" for i, j in zip(*np.nonzero(made.data))]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_links_command_writes_graphs(edges, tmp_path):
+    pytest.importorskip("networkx", reason="graphs need the package networkx")
     from typer.testing import CliRunner
 
     from latentbits.cli.main import app
 
-    made = make_noisy_or(300, 12, 2, random_state=0)
-    edges = tmp_path / "edges.triples"
-    lines = [f"doc{i},author{j}" for i, j in zip(*np.nonzero(made.data))]
-    edges.write_text("\n".join(lines) + "\n")
     run = CliRunner().invoke
-    files = {name: tmp_path / name for name in ("m.csv", "d.csv", "o.csv", "g.graphml", "g.gexf", "model.latentbits")}
+    files = {name: str(tmp_path / name) for name in ("g.graphml", "g.gexf", "model.latentbits")}
+    asked = ["--graph", files["g.graphml"], "--graph-rows", "--save", files["model.latentbits"]]
+    done = run(app, ["links", str(edges), "-k", "2", "--starts", "1", *asked])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "g.graphml").stat().st_size > 1000
+    again = run(app, ["links", str(edges), "--fitted", files["model.latentbits"], "--graph", files["g.gexf"]])
+    assert again.exit_code == 0 and b"<gexf" in (tmp_path / "g.gexf").read_bytes()
+
+
+def test_links_command(edges, tmp_path):
+    from typer.testing import CliRunner
+
+    from latentbits.cli.main import app
+
+    run = CliRunner().invoke
+    files = {name: tmp_path / name for name in ("m.csv", "d.csv", "o.csv", "model.latentbits")}
     asked = ["links", str(edges), "-k", "2", "--members", files["m.csv"], "--documents", files["d.csv"]]
-    asked += [
-        "--overlap",
-        files["o.csv"],
-        "--graph",
-        files["g.graphml"],
-        "--graph-rows",
-        "--save",
-        files["model.latentbits"],
-    ]
+    asked += ["--overlap", files["o.csv"], "--save", files["model.latentbits"]]
     done = run(app, list(map(str, asked)))
     assert done.exit_code == 0, done.output
     assert "community 0: about" in done.stdout and "author" in done.stdout and "for instance: doc" in done.stdout
     assert files["m.csv"].read_text().startswith("community,rows,rank,member,strength")
     assert "community_1" in files["d.csv"].read_text().splitlines()[0]
-    assert files["g.graphml"].stat().st_size > 1000
-    again = run(app, ["links", str(edges), "--fitted", str(files["model.latentbits"]), "--graph", str(files["g.gexf"])])
-    assert again.exit_code == 0 and b"<gexf" in files["g.gexf"].read_bytes()
     # Another list of edges, with other documents, authors that are missing and one that is new.
     other = tmp_path / "new.edges"
     other.write_text("document,author\nnew1,author0\nnew1,author5\nnew2,author5\nnew2,somebody\n")

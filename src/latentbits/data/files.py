@@ -6,6 +6,7 @@ import warnings
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -219,7 +220,9 @@ def _read_arrays(path: Path, kind: str, binarize: Binarize) -> Reader:
         if kind == "mtx":
             from scipy.io import mmread
 
-            matrix = mmread(path)
+            # Newer releases of SciPy want to know which class; older ones have no choice.
+            options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
+            matrix = mmread(path, **options)
             return SparseReader(matrix, binarize) if sp.issparse(matrix) else ArrayReader(matrix, binarize)
         return _read_npz(path, binarize)
     except InputError:

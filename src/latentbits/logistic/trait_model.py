@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -32,6 +33,8 @@ from .linear import LinearModel, sigmoid
 # Points per axis of the quadrature by which likelihoods are taken, for up to three traits; beyond that many points in all.
 QUADRATURE = {1: 24, 2: 16, 3: 9}
 MANY_POINTS = 512
+# SciPy before 1.15 calls the generator of a sequence `seed`; the points are the same.
+GENERATOR = "rng" if "rng" in signature(Sobol).parameters else "seed"
 # The variational posterior is too narrow; the points are laid out this much wider.
 WIDER = 1.25
 # Points by which the mean of σ over a Gaussian is taken.
@@ -155,7 +158,7 @@ class TraitModel(LinearModel):
         """Points (Q, K) and log weights (Q,) of the standard normal: Gauss-Hermite, or a Sobol sequence for many traits."""
         k = self.n_components
         if k not in QUADRATURE:
-            uniforms = Sobol(k, scramble=True, rng=np.random.default_rng(0)).random(MANY_POINTS)
+            uniforms = Sobol(k, scramble=True, **{GENERATOR: np.random.default_rng(0)}).random(MANY_POINTS)
             return ndtri(np.clip(uniforms, 1e-12, 1 - 1e-12)), np.full(MANY_POINTS, -np.log(MANY_POINTS))
         points, weights = np.polynomial.hermite_e.hermegauss(QUADRATURE[k])
         grids = np.meshgrid(*[points] * k, indexing="ij")
