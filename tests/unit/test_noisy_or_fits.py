@@ -182,7 +182,8 @@ def test_odd_tables():
     assert any(w.category is TableWarning and "5 sources for 3 rows" in str(w.message) for w in told)
     empty = quietly(NoisyOrComponentAnalysis(2, n_init=1, random_state=0), np.zeros((20, 4)))
     assert empty.marginal_probabilities().max() < 0.1
-    sparse = quietly(NoisyOrComponentAnalysis(2, n_init=1, random_state=0), sp.random(50, 30, 0.1, rng=0).ceil())
+    few = sp.coo_matrix(np.random.default_rng(0).random((50, 30)) < 0.1, dtype=float)
+    sparse = quietly(NoisyOrComponentAnalysis(2, n_init=1, random_state=0), few)
     assert sparse.transform(sp.csr_array((4, 30))).shape == (4, 2)
 
 
