@@ -19,19 +19,29 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     from . import __version__
 
     arrays: dict[str, np.ndarray] = {}
+    header = {"version": __version__, **_described(estimator, "", arrays)}
+    write_sealed(path, "model", header, arrays)
+
+
+def _described(estimator: Any, prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """An estimator as JSON, its arrays set aside under names that begin with ``prefix``."""
     fitted = {
-        name: _pack(value, name, arrays, estimator.record_types)
+        name: _pack(value, prefix + name, arrays, estimator.record_types)
         for name, value in sorted(vars(estimator).items())
         if name in ("_params", "_model", "_stream", "_stream_sums", "_sums")
         or (name.endswith("_") and not name.startswith("_"))
     }
-    header = {
-        "class": type(estimator).__name__,
-        "version": __version__,
-        "options": {name: _option(value) for name, value in estimator.get_params(deep=False).items()},
-        "fitted": fitted,
-    }
-    write_sealed(path, "model", header, arrays)
+    options = {name: _option(value) for name, value in estimator.get_params(deep=False).items()}
+    return {"class": type(estimator).__name__, "options": options, "fitted": fitted}
+
+
+def _rebuilt(described: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """The inverse of :func:`_described`."""
+    cls = BY_CLASS[described["class"]].load()
+    estimator = cls(**{key: _given(value) for key, value in described["options"].items()})
+    for key, packed in described["fitted"].items():
+        setattr(estimator, key, _unpack(packed, arrays, cls.record_types))
+    return estimator
 
 
 def _option(value: Any) -> Any:
@@ -44,6 +54,8 @@ def _option(value: Any) -> Any:
         return {"tuple": [item.item() if isinstance(item, np.generic) else item for item in value]}
     if isinstance(value, (np.ndarray, list, tuple)) and not _holds_objects(value):
         return {"array": np.asarray(value).tolist()}
+    if isinstance(value, dict):
+        return {"items": _items(value)}
     return value if isinstance(value, (str, int, float, bool)) else None
 
 
@@ -53,7 +65,15 @@ def _given(value: Any) -> Any:
         return value
     if "tuple" in value:
         return tuple(value["tuple"])
+    if "items" in value:
+        return dict(value["items"])
     return tuple(np.array(item) for item in value["arrays"]) if "arrays" in value else np.array(value["array"])
+
+
+def _items(value: dict[Any, Any]) -> list[list[Any]]:
+    """Keys and values of a dict of plain numbers and words: keys of JSON are words only."""
+    plain = [[key, item] for key, item in value.items()]
+    return [[part.item() if isinstance(part, np.generic) else part for part in pair] for pair in plain]
 
 
 def _holds_objects(value: Any) -> bool:
@@ -81,12 +101,20 @@ def _pack(value: Any, name: str, arrays: dict[str, np.ndarray], records: dict[st
     if isinstance(value, np.ndarray):
         if value.dtype == object:
             return {"names": [str(item) for item in value]}
+        if value.dtype.kind == "U":
+            return {"words": value.tolist()}
         arrays.update(flatten(value, name))
         return {"array": shape_of(value), "name": name}
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, tuple):
         return {"tuple": list(value)}
+    if isinstance(value, dict):
+        return {"items": _items(value)}
+    if hasattr(value, "record_types"):
+        return {"estimator": _described(value, f"{name}.", arrays)}
+    if isinstance(value, list) and value and all(hasattr(item, "record_types") for item in value):
+        return {"list": [_pack(item, f"{name}.{i}", arrays, records) for i, item in enumerate(value)]}
     return {"value": value}
 
 
@@ -97,6 +125,14 @@ def _unpack(packed: Any, arrays: dict[str, np.ndarray], records: dict[str, type]
         return records[packed["dataclass"]](**fields)
     if "record" in packed:
         return records[packed["record"]](*[_unpack(item, arrays, records) for item in packed["items"]])
+    if "estimator" in packed:
+        return _rebuilt(packed["estimator"], arrays)
+    if "list" in packed:
+        return [_unpack(item, arrays, records) for item in packed["list"]]
+    if "items" in packed:
+        return dict(packed["items"])
+    if "words" in packed:
+        return np.array(packed["words"])
     if "names" in packed:
         return np.array(packed["names"], dtype=object)
     if "array" in packed:
@@ -140,12 +176,8 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{path} holds a {name} of latentbits {header['version']}, which this version does not have; "
             "update latentbits."
         )
-    cls = BY_CLASS[name].load()
-    options = {key: _given(value) for key, value in header["options"].items()}
     try:
-        estimator = cls(**options)
-        for key, packed in header["fitted"].items():
-            setattr(estimator, key, _unpack(packed, arrays, cls.record_types))
+        estimator = _rebuilt(header, arrays)
     except (TypeError, KeyError) as error:
         raise FileError(
             f"{path} was written by latentbits {header['version']} and cannot be read by this version ({error})."

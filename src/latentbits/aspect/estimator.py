@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,14 +12,25 @@ from scipy.optimize import linear_sum_assignment
 
 from ..base import LatentBitsEstimator, RowStateMixin, records
 from ..base.common import digest_of
-from ..base.options import BetaPair, Check, Number, OneOf, Whole, WordOr, beta_pair
+from ..base.options import (
+    AcceleratedOptions,
+    BetaPair,
+    BitOptions,
+    Check,
+    Number,
+    OneOf,
+    Whole,
+    WordOr,
+    beta_pair,
+    option_fields,
+)
 from ..data.block import Block
 from ..data.rng import stream
 from ..data.summary import Totals
 from ..engine.stepwise_em import StreamState
 from ..errors import DuplicateComponentWarning, EmptyComponentWarning, InputError, TableWarning
 from ..maths.empirical_bayes import MOST_ROWS, LatentSample
-from .interpret import Reading
+from .interpret import CauseAnswers
 from .model import FLOOR, AspectModel, floored
 from .params import AspectParams, AspectStats, Tally
 from .phantoms import cause_numbers, kinds_of
@@ -33,7 +44,8 @@ SERIES_SHARE = 0.1
 ML_CLIP = 1e-3
 
 
-class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
+@option_fields
+class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOptions, LatentBitsEstimator):
     """Aspect Bernoulli model by EM: every cell has a cause of its own, drawn by the memberships of its row.
 
     A row can have several causes, and zeros are explained as well as ones.  If rows lost ones at different rates, a
@@ -45,12 +57,6 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
     ----------
     n_components : int
         Number of causes K, phantoms included.
-    max_iter : int
-        Passes over the table per start.
-    tol : float
-        A start has settled when an EM step gains less than this many nats per observed cell.
-    n_init : int
-        Starts; the best is kept and ``restarts_`` tells of all.
     init : "random", (n_components, n_features) array, (memberships, probabilities) pair, or fitted mixture
         Where EM starts: drawn, given, or from a fitted estimator with ``components_`` and ``predict_proba`` of as many
         components, each row belonging by nine tenths to the class under which it is likeliest.
@@ -75,8 +81,6 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
         How cells are predicted: at the memberships that fit the row best, or by the mean over them, distributed as in the
         other training rows, given the known cells of the row.  The second predicts better where rows have few known cells,
         the first is quicker.
-    accelerate : bool
-        Use SQUAREM jumps, kept only when the objective agrees.
     random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
         As in :class:`~latentbits.BernoulliMixture`.
 
@@ -142,58 +146,17 @@ class AspectBernoulli(Reading, RowStateMixin, LatentBitsEstimator):
         "init": WordOr(("random",), "probabilities, a (memberships, probabilities) pair, or a fitted mixture"),
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        max_iter: int = 1000,
-        tol: float = 1e-7,
-        n_init: int = 5,
-        init: Any = "random",
-        smoothing: float = 1.0,
-        beta_prior: Any = None,
-        weight_concentration: float = 1.0,
-        n_phantom: int = 0,
-        n_on_phantom: int = 0,
-        series: bool = True,
-        fold_tol: float = 1e-6,
-        score_clip: float | None = None,
-        fill_in: str = "best",
-        accelerate: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        binarize: float | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.init = init
-        self.smoothing = smoothing
-        self.beta_prior = beta_prior
-        self.weight_concentration = weight_concentration
-        self.n_phantom = n_phantom
-        self.n_on_phantom = n_on_phantom
-        self.series = series
-        self.fold_tol = fold_tol
-        self.score_clip = score_clip
-        self.fill_in = fill_in
-        self.accelerate = accelerate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.binarize = binarize
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=2, kw_only=False)
+    init: Any = "random"
+    smoothing: float = 1.0
+    beta_prior: Any = None
+    weight_concentration: float = 1.0
+    n_phantom: int = 0
+    n_on_phantom: int = 0
+    series: bool = True
+    fold_tol: float = 1e-06
+    score_clip: float | None = None
+    fill_in: str = "best"
 
     def _check_together(self) -> None:
         if self.n_phantom + self.n_on_phantom >= self.n_components and self.n_phantom + self.n_on_phantom > 0:

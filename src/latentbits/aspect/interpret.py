@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from ..base import frame_of
+from ..base import LatentBitsEstimator, frame_of
 from ..data.block import ONE, UNKNOWN, ZERO, Block
 from ..errors import InputError, NoPhantomWarning
 from .phantoms import cause_numbers
@@ -67,8 +66,11 @@ class Zeros:
         return frame_of(self.to_records())
 
 
-class Reading(BaseEstimator):
+class CauseAnswers(LatentBitsEstimator):
     """Methods of ``AspectBernoulli`` about causes, zeros and losses."""
+
+    component_kinds_: list[str]
+    phantoms_: Any
 
     def _rows_of(self, X: Any, rows: Any) -> Iterator[tuple[Any, Block, Any]]:
         """Blocks with the asked rows only: their numbers, the block, their memberships."""

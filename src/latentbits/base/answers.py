@@ -211,7 +211,7 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
         the number of rows, and neither BIC nor AIC has a theory: choose by hidden cells.
         """
         value, n = self._log_likelihood(X)
-        return -2 * value + self.n_free_ * np.log(n)
+        return float(-2 * value + self.n_free_ * np.log(n))
 
     @available_if(lambda self: self._has("aic"))
     def aic(self, X: Any) -> float:

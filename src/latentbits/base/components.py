@@ -1,4 +1,4 @@
-"""Components and the fit in words and frames; saving."""
+"""Components and the fit in words and frames."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import persist
-from ..data.source import named
 from .common import frame_of
 from .shell import Shell
 
 
 class ComponentsMixin(Shell):
-    """The part of the shell that shows what was found, and writes it to a file."""
+    """The part of the shell that shows what was found."""
 
     objective_: float
     n_reached_: int
@@ -88,18 +86,6 @@ class ComponentsMixin(Shell):
         state = "settled" if self.converged_ else "not settled"
         lines.append(f"{state} after {self.n_iter_} passes; {self.n_free_} free parameters")
         return "\n".join(lines)
-
-    def save(self, path: Any) -> None:
-        """Write the fitted estimator to one file; :func:`latentbits.load` reads it.
-
-        Parameters
-        ----------
-        path : path
-        """
-        self._check_fitted()
-        persist.check_path(path)
-        with named(self._name):
-            persist.save(self, path)
 
     @property
     def n_free_(self) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -247,3 +248,158 @@ class OptionsMixin(BaseEstimator):
 
     def _check_together(self) -> None:
         """Refuse options that exclude each other; families define it."""
+
+
+Kind = TypeVar("Kind", bound=type)
+PARAMETERS = "\n    Parameters\n    ----------\n"
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def option_fields(cls: Kind) -> Kind:
+    """A class whose annotated attributes are its options: the constructor takes them by name and only stores them.
+
+    Options that only the bases describe are added to the docstring.
+    """
+    dataclass(kw_only=True, eq=False, repr=False)(cls)
+    cls.__doc__ = _completed(cls)
+    return cls
+
+
+def _completed(cls: type) -> str:
+    """The docstring of a class, with entries of the options that only its bases describe."""
+    doc = cls.__doc__ or ""
+    head, mark, rest = doc.partition(PARAMETERS)
+    if not mark:
+        return doc
+    found = re.search(r"^    \w[\w ]*\n    -{3,}\n", rest, re.M)  # the next section
+    own, after = (rest, "    ") if found is None else (rest[: found.start()], rest[found.start() :])
+    told = _entries(doc)
+    for name in (f.name for f in fields(cls) if f.init):
+        inherited = (_entries(base.__doc__ or "").get(name) for base in cls.__mro__[1:])
+        if name not in told and (entry := next(filter(None, inherited), None)):
+            own = own.rstrip() + "\n" + entry
+            told |= dict.fromkeys(_names(entry), entry)
+    return f"{head}{mark}{own.rstrip()}\n\n{after}"
+
+
+def _entries(doc: str) -> dict[str, str]:
+    """Entries of the Parameters section of a docstring, by every name that they describe."""
+    section = doc.partition(PARAMETERS)[2]
+    found = re.findall(r"^    \w[\w, ]* : .*\n(?:        .*\n|\n(?=        ))+", section.partition("    ---")[0], re.M)
+    return {name: entry for entry in found for name in _names(entry)}
+
+
+def _names(entry: str) -> list[str]:
+    """Names that an entry describes."""
+    return [name.strip() for name in entry.partition(" : ")[0].split(",")]
+
+
+@option_fields
+class RunOptions(OptionsMixin):
+    """Options of every estimator that runs something.
+
+    Parameters
+    ----------
+    random_state : int, RandomState or None
+        Seed.
+    n_jobs : int or None
+        Threads over row blocks; the result does not depend on it.
+    block_rows : int or None
+        Rows per block; None chooses by the shape of the table.
+    verbose : int
+        1 logs every tenth pass, 2 every pass (logger ``latentbits.fit``).
+    time_limit : float or None
+        Seconds after which the fit stops at the best value so far.
+    checkpoint : path or None
+        File to write the state of the fit to; a fit that finds its own file there goes on from it.
+    callbacks : list or None
+        Functions of (restart, step) events, or :class:`latentbits.engine.events.Listener` objects; a true answer stops
+        the fit.
+    """
+
+    random_state: Any = None
+    n_jobs: int | None = None
+    block_rows: int | None = None
+    verbose: int = 0
+    time_limit: float | None = None
+    checkpoint: Any = None
+    callbacks: Any = None
+
+
+@option_fields
+class OptimiserOptions(RunOptions):
+    """Options of estimators that climb to an optimum from several starts.
+
+    Parameters
+    ----------
+    max_iter : int
+        Passes over the table per start.
+    tol : float
+        A start has settled when a pass gains less than this many nats per observed cell (per entry, in tables of numbers).
+    n_init : int
+        Starts; the best is kept and ``restarts_`` tells of all.
+    warm_start : bool
+        Go on from the last fit.
+    """
+
+    max_iter: int = 1000
+    tol: float = 1e-7
+    n_init: int = 5
+    warm_start: bool = False
+
+
+@option_fields
+class ChainOptions(RunOptions):
+    """Options of estimators that run chains.
+
+    Parameters
+    ----------
+    n_chains : int
+        Independent chains.
+    n_warmup : int
+        Sweeps of every chain before draws are kept.
+    n_draws : int
+        Draws kept of every chain.
+    thin : int
+        Sweeps between two kept draws.
+    n_jobs : int or None
+        Chains that run side by side, in threads; inside ``joblib.parallel_config`` in processes or on Dask.  The draws do
+        not depend on it.
+    verbose : int
+        1 logs every tenth leg, 2 every sweep (logger ``latentbits.fit``).
+    time_limit : float or None
+        Seconds after which the chains stop where they are.
+    checkpoint : path or None
+        File to write the chains to; a fit that finds its own file there goes on from it, to the same draws.
+    """
+
+    n_chains: int = 4
+    n_warmup: int = 200
+    n_draws: int = 100
+    thin: int = 2
+
+
+@option_fields
+class AcceleratedOptions(OptimiserOptions):
+    """Options of optimisers that can be accelerated.
+
+    Parameters
+    ----------
+    accelerate : bool
+        Use SQUAREM jumps, kept only when the objective agrees.
+    """
+
+    accelerate: bool = True
+
+
+@option_fields
+class BitOptions(OptionsMixin):
+    """Options of estimators of bits.
+
+    Parameters
+    ----------
+    binarize : float or None
+        Cells above it are 1, others 0.  None accepts only 0, 1 and unknown.
+    """
+
+    binarize: float | None = None

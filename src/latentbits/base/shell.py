@@ -13,38 +13,29 @@ from ..engine.stepwise_em import StreamState
 from ..engine.sweep import sweep_of
 from ..errors import InputError
 from ..families import family_of
-from .options import OptionsMixin
+from .options import RunOptions
+from .saving import SavesMixin
 from .sklearn_api import check_is_fitted, effective_n_jobs, validate_data
 
 
-class Shell(OptionsMixin):
+class Shell(SavesMixin, RunOptions):
     """Attributes that every estimator has, and tables opened for it.
 
     Class attributes
     ----------------
-    record_types : dict
-        NamedTuples and dataclasses that stand in its file.
     score_kind : {"exact", "lower bound", "estimate"}
         What ``score_samples`` gives.
     work : int
         Work per cell, relative to a mixture: blocks are cut smaller accordingly.
     """
 
-    record_types: ClassVar[dict[str, Any]] = {}
     score_kind: ClassVar[str] = "exact"
     work: ClassVar[int] = 1
 
-    # Options that all estimators of a kind share; constructors set them.
+    # Options that most estimators have; see options.py.
     n_components: Any
-    random_state: Any
-    n_jobs: int | None
-    block_rows: int | None
-    verbose: int
     warm_start: bool = False
     binarize: Any
-    time_limit: float | None
-    checkpoint: Any
-    callbacks: Any
 
     # What a fit leaves behind.
     _params: Any

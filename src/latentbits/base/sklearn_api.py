@@ -6,7 +6,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from typing import Self
+    from collections.abc import Callable
+    from typing import Self, TypeVar
+
+    Method = TypeVar("Method")
 
     class BaseEstimator:
         """scikit-learn's base of all estimators."""
@@ -47,13 +50,13 @@ if TYPE_CHECKING:
     def validate_data(estimator: Any, X: Any, *, reset: bool, skip_check_array: bool) -> Any:
         """Number and names of columns, in scikit-learn's words."""
 
-    def check_is_fitted(estimator: Any, attributes: str) -> None:
+    def check_is_fitted(estimator: Any, attributes: str | None = None) -> None:
         """Raise scikit-learn's NotFittedError."""
 
     def check_random_state(seed: Any) -> Any:
         """A RandomState."""
 
-    def available_if(check: Any) -> Any:
+    def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
         """Methods that only some estimators have."""
 
     def has_fit_parameter(estimator: Any, parameter: str) -> bool:

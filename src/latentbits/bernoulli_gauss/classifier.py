@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import time
 import warnings
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
-from ..base.common import seed_of
+from ..base.common import quiet, seed_of
+from ..base.options import Check, OptimiserOptions, is_whole, option_fields
 from ..base.passes import table_sums
+from ..base.saving import SavesMixin
+from ..base.sklearn_api import check_is_fitted, clone
 from ..data.checks import check_weights
 from ..data.source import open_source
 from ..data.values import REALS, whole_table
@@ -24,9 +31,23 @@ from .estimator import BernoulliGaussMixture, variance_floors
 
 # Numbers of topics per class that cross-validation tries.
 CV_NUMBERS = (1, 2, 5, 10)
+# Options that the mixtures of all classes have in common.
+PASSED_ON = ("max_iter", "tol", "n_init", "init", "n_jobs", "block_rows", "verbose", "callbacks", "warm_start")
 
 
-class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
+@dataclass(frozen=True)
+class TopicNumbers:
+    """A number of topics for all classes, one for each, or "cv"."""
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if (is_whole(value) and value >= 1) or isinstance(value, dict) or (isinstance(value, str) and value == "cv"):
+            return None
+        return f"must be a whole number, 1 or more, a dict or 'cv'; got {value!r:.60}."
+
+
+@option_fields
+class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
     """Classify rows by one Bernoulli-Gauss mixture per class.
 
     Every nonzero entry is a keyword by default, so a class is a mixture of zero-inflated Gaussian naive Bayes models.  The
@@ -69,34 +90,17 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
     ['a', 'b']
     """
 
-    def __init__(
-        self,
-        n_components: Any = 5,
-        *,
-        n_keywords: Any = "all",
-        class_prior: Any = "uniform",
-        smoothing: float = 1.0,
-        value_smoothing: float = 1.0,
-        variance_floor: float = 0.01,
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        n_init: int = 1,
-        init: Any = "portfolio",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_keywords = n_keywords
-        self.class_prior = class_prior
-        self.smoothing = smoothing
-        self.value_smoothing = value_smoothing
-        self.variance_floor = variance_floor
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.init = init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    option_checks: ClassVar[Mapping[str, Check]] = {"n_components": TopicNumbers()}
+
+    n_components: Any = field(default=5, kw_only=False)
+    n_keywords: Any = "all"
+    class_prior: Any = "uniform"
+    smoothing: float = 1.0
+    value_smoothing: float = 1.0
+    variance_floor: float = 0.01
+    max_iter: int = 500
+    n_init: int = 1
+    init: Any = "portfolio"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -118,7 +122,8 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        name = type(self).__name__
+        self._check_options()
+        name = self._name
         if y is None:
             raise InputError(f"{name}: requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
@@ -150,24 +155,30 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         floors, rule = variance_floors(sums, float(floor)), self._keyword_rule(sums)
         rows = whole_table(source)
         seed = seed_of(self.random_state)
-        self.estimators_ = []
+        before = getattr(self, "estimators_", []) if self.warm_start else []
+        self.estimators_, began = [], time.monotonic()
         for c, label in enumerate(self.classes_):
             mine = np.flatnonzero(codes == c)
             own = None if weights is None else weights[mine]
-            self.estimators_.append(self._one_class(label, rows[mine], own, floors, rule, seed + c))
+            mixture = self._mixture(label, rows[mine], rule, floors)
+            mixture.set_params(
+                random_state=seed + c,
+                checkpoint=None if self.checkpoint is None else f"{os.fspath(self.checkpoint)}-{c}",
+                time_limit=self._time_left(began, len(self.classes_) - c),
+            )
+            if len(before) == len(self.classes_):
+                mixture = before[c].set_params(**mixture.get_params(deep=False))
+            with quiet(TableWarning):  # empty rows and small classes are what they are
+                self.estimators_.append(mixture.fit(rows[mine], sample_weight=own))
         self.threshold_, self.n_iter_ = 0.0, max(estimator.n_iter_ for estimator in self.estimators_)
         return self
 
     def _fit_best(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Choose the number of topics per class by cross-validation, then fit with it."""
-        if self.n_components != "cv":
-            raise InputError(
-                f"{type(self).__name__}: n_components must be a whole number, a dict or 'cv'; got {self.n_components!r}."
-            )
-        source = open_source(X, owner=type(self).__name__, binarize=REALS)
+        source = open_source(X, owner=self._name, binarize=REALS)
         if len(y) != source.shape[0]:
-            raise InputError(f"{type(self).__name__}: y has {len(y)} classes for {source.shape[0]} rows; inconsistent.")
-        rows, weights = whole_table(source), check_weights(sample_weight, len(y), type(self).__name__)
+            raise InputError(f"{self._name}: y has {len(y)} classes for {source.shape[0]} rows; inconsistent.")
+        rows, weights = whole_table(source), check_weights(sample_weight, len(y), self._name)
         folds = list(StratifiedKFold(3, shuffle=True, random_state=seed_of(self.random_state) % 2**32).split(rows, y))
         self.cv_errors_ = {}
         for k in CV_NUMBERS:
@@ -198,14 +209,14 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
             chances = np.empty(0)
         if chances.shape != (len(mass),) or not (chances > 0).all() or not np.isclose(chances.sum(), 1.0):
             raise InputError(
-                f"{type(self).__name__}: class_prior must be 'uniform', 'empirical' or {len(mass)} positive numbers that "
+                f"{self._name}: class_prior must be 'uniform', 'empirical' or {len(mass)} positive numbers that "
                 f"sum to 1; got {self.class_prior!r:.60}."
             )
         return np.log(chances)
 
     def _whole_sums(self, X: Any, weights: Any) -> Any:
         """Sums of the table of all classes."""
-        source = open_source(X, owner=type(self).__name__, binarize=REALS, sample_weight=weights)
+        source = open_source(X, owner=self._name, binarize=REALS, sample_weight=weights)
         return table_sums(sweep_of(source))[0]
 
     def _keyword_rule(self, sums: Any) -> dict[str, Any]:
@@ -218,21 +229,25 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         number = rule["n_keywords"] if rule["by_share"] else int(rule["n_keywords"])
         return {"n_keywords": number, "ties": "all" if rule["all_ties"] else "first"}
 
-    def _one_class(
-        self, label: Any, rows: Any, weights: Any, floors: Any, rule: dict[str, Any], seed: int
-    ) -> BernoulliGaussMixture:
-        """The mixture of one class."""
+    def _time_left(self, began: float, n_left: int) -> float | None:
+        """Seconds for the next class: an equal part of what is left."""
+        if self.time_limit is None:
+            return None
+        return max(0.0, self.time_limit - (time.monotonic() - began)) / n_left
+
+    def _mixture(self, label: Any, rows: Any, rule: dict[str, Any], floors: Any) -> BernoulliGaussMixture:
+        """The mixture of one class, not fitted yet."""
         wanted = self.n_components
         if isinstance(wanted, dict):
             if label not in wanted:
-                raise InputError(f"{type(self).__name__}: n_components has no number for class {label!r}.")
+                raise InputError(f"{self._name}: n_components has no number for class {label!r}.")
             wanted = wanted[label]
         if rows.nnz == 0:
-            raise InputError(f"{type(self).__name__}: every cell of class {label!r} is 0; nothing can be learnt of it.")
+            raise InputError(f"{self._name}: every cell of class {label!r} is 0; nothing can be learnt of it.")
         n_rows = rows.shape[0]
         if isinstance(wanted, (int, np.integer)) and wanted > n_rows:
             warnings.warn(
-                f"{type(self).__name__}: class {label!r} has {n_rows} row{'s' * (n_rows > 1)} for {wanted} components; it "
+                f"{self._name}: class {label!r} has {n_rows} row{'s' * (n_rows > 1)} for {wanted} components; it "
                 f"gets {n_rows}.",
                 TableWarning,
                 stacklevel=3,
@@ -244,23 +259,16 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
             smoothing=self.smoothing,
             value_smoothing=self.value_smoothing,
             variance_floor=self.variance_floor,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_init=self.n_init,
-            init=self.init,
-            random_state=seed,
-            n_jobs=self.n_jobs,
+            **{name: getattr(self, name) for name in PASSED_ON},
         )
         mixture._floors = floors
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TableWarning)  # empty rows and small classes are what they are
-            return mixture.fit(rows, sample_weight=weights)
+        return mixture
 
     def joint_log_scores(self, X: Any) -> Any:
         """log prior + log Pr(row | class) (n_rows, n_classes)."""
         check_is_fitted(self, "estimators_")
         probe = self.estimators_[0]
-        source = open_source(X, owner=type(self).__name__, binarize=REALS, block_rows=probe.block_rows, work=probe.work)
+        source = open_source(X, owner=self._name, binarize=REALS, block_rows=probe.block_rows, work=probe.work)
         _check_same(self, X, source)
         rows = whole_table(source)
         scores = [estimator.score_samples(rows) for estimator in self.estimators_]
@@ -345,17 +353,13 @@ class BernoulliGaussClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "estimators_")
         if len(self.classes_) != 2:
-            raise InputError(f"{type(self).__name__}: a threshold is for two classes; there are {len(self.classes_)}.")
+            raise InputError(f"{self._name}: a threshold is for two classes; there are {len(self.classes_)}.")
         self.threshold_ = 0.0
         odds, first = self.decision_function(X), np.asarray(y) == self.classes_[0]
         if first.shape != odds.shape or not first.any():
-            raise InputError(
-                f"{type(self).__name__}: y must hold one class per row, some of them {self.classes_[0]!r}."
-            )
+            raise InputError(f"{self._name}: y must hold one class per row, some of them {self.classes_[0]!r}.")
         if not 0 <= false_positives <= 1:
-            raise InputError(
-                f"{type(self).__name__}: false_positives must be a share from 0 to 1; got {false_positives!r}."
-            )
+            raise InputError(f"{self._name}: false_positives must be a share from 0 to 1; got {false_positives!r}.")
         allowed = int(np.floor(false_positives * len(odds)))
         worst = -np.sort(-odds[first])
         self.threshold_ = float(worst[allowed]) if allowed < len(worst) else float(worst[-1] - 1.0)

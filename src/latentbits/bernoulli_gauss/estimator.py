@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.common import digest_of
-from ..base.options import Check, Number, OneOf, Positive, Whole, WordOr, is_whole
+from ..base.options import Check, Number, OneOf, OptimiserOptions, Positive, Whole, WordOr, is_whole, option_fields
 from ..data.block import Float
 from ..data.summary import ValueTotals
 from ..data.values import REALS, ValueBlock
@@ -40,7 +40,14 @@ class Keywords:
         return f"must be a whole number, 1 or more, a share above 0 and up to 1, or 'auto'; got {value!r:.60}."
 
 
-class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ignore[override]
+class GivenFloors(MembershipsMixin):
+    """Smallest variances (D,) that a classifier gives to the mixtures of all its classes; None: those of the table."""
+
+    _floors: Any = None
+
+
+@option_fields
+class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):  # type: ignore[override]
     """Latent Bernoulli-Gauss mixture: topics of rows of non-negative weights (tf-idf, frequencies), told by their keywords.
 
     The largest entries of a row are its keywords.  A topic says how probable every word is as a keyword, and how large it
@@ -75,8 +82,6 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
         Starts: k-means and three annealed random ones; one kind only; or given shares or labels of the rows.
     n_init : int
         How often the starts are repeated.
-    max_iter : int
-        Passes over the table per start.
     tol : float
         A start has settled when a pass gains less than this many nats per entry of the table.
     random_state, n_jobs, block_rows, verbose, warm_start, time_limit, checkpoint, callbacks
@@ -124,7 +129,6 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
     binarize = REALS
     accelerate = False
     work = 4
-    _floors: Any = None  # smallest variances (D,), where a classifier sets the same for all its classes
     option_checks: ClassVar[Mapping[str, Check]] = {
         "smoothing": Number(0.0),
         "value_smoothing": Number(0.0),
@@ -137,52 +141,18 @@ class BernoulliGaussMixture(MembershipsMixin, LatentBitsEstimator):  # type: ign
         "init": WordOr(("portfolio", "k-means", "anneal", "random"), "an array of shares or labels"),
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_keywords: Any = "auto",
-        ties: str = "auto",
-        keyword_update: str = "none",
-        indicators: str = "hard",
-        smoothing: float = 1.0,
-        value_smoothing: float = 10.0,
-        weight_concentration: float = 1.0,
-        variance_floor: Any = "auto",
-        init: Any = "portfolio",
-        n_init: int = 1,
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_keywords = n_keywords
-        self.ties = ties
-        self.keyword_update = keyword_update
-        self.indicators = indicators
-        self.smoothing = smoothing
-        self.value_smoothing = value_smoothing
-        self.weight_concentration = weight_concentration
-        self.variance_floor = variance_floor
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=2, kw_only=False)
+    n_keywords: Any = "auto"
+    ties: str = "auto"
+    keyword_update: str = "none"
+    indicators: str = "hard"
+    smoothing: float = 1.0
+    value_smoothing: float = 10.0
+    weight_concentration: float = 1.0
+    variance_floor: Any = "auto"
+    init: Any = "portfolio"
+    n_init: int = 1
+    max_iter: int = 500
 
     def _check_together(self) -> None:
         if self.keyword_update != "none" and (self.indicators == "soft" or isinstance(self.n_keywords, float)):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtr
 
 from ..base import LatentBitsEstimator, frame_of, records
-from ..base.options import Check, Number, OneOf, Positive, Whole
+from ..base.options import Check, Number, OneOf, OptimiserOptions, Positive, Whole, option_fields
 from ..base.recommending import RecommendingMixin
 from ..data.block import Float
 from ..data.ratings import Ratings
@@ -45,7 +45,8 @@ class RatingModel(LbgModel):
         return np.asarray(top + np.log(np.exp(scores - top[:, None]).sum(axis=1)))
 
 
-class BernoulliGaussRecommender(RecommendingMixin, LatentBitsEstimator):  # type: ignore[misc]
+@option_fields
+class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsEstimator):  # type: ignore[misc]
     """Predict ratings from those of users of the same kind, with their uncertainty.
 
     A user has one of K tastes; a taste says how every item is rated, as a Gaussian.
@@ -117,50 +118,19 @@ class BernoulliGaussRecommender(RecommendingMixin, LatentBitsEstimator):  # type
         "value_smoothing": Number(0.0, others=("auto",)),
     }
 
-    def __init__(
-        self,
-        n_components: int = 8,
-        *,
-        missingness: str = "ignored",
-        user_scale: str = "zscore",
-        value_smoothing: Any = "auto",
-        smoothing: float = 1.0,
-        variance_floor: float = 0.05,
-        scale: Any = "auto",
-        duplicates: str = "error",
-        unknown: str = "error",
-        init: str = "anneal",
-        n_init: int = 1,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.missingness = missingness
-        self.user_scale = user_scale
-        self.value_smoothing = value_smoothing
-        self.smoothing = smoothing
-        self.variance_floor = variance_floor
-        self.scale = scale
-        self.duplicates = duplicates
-        self.unknown = unknown
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=8, kw_only=False)
+    missingness: str = "ignored"
+    user_scale: str = "zscore"
+    value_smoothing: Any = "auto"
+    smoothing: float = 1.0
+    variance_floor: float = 0.05
+    scale: Any = "auto"
+    duplicates: str = "error"
+    unknown: str = "error"
+    init: str = "anneal"
+    n_init: int = 1
+    max_iter: int = 500
+    tol: float = 1e-06
 
     def _check_table(self, sums: Any) -> None:
         if sums.n_rows < self.n_components:

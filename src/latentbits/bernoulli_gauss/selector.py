@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 
-from ..base.options import Check, OptionsMixin, Share, Whole
+from ..base.options import Check, Share, Whole, option_fields
+from ..base.saving import SavesMixin
 from ..base.sklearn_api import check_is_fitted, clone
 from ..errors import InputError
 from .estimator import BernoulliGaussMixture
 
 
-class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, OptionsMixin):
+@option_fields
+class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
     """Keep the features that are keywords of some topic often enough.
 
     Put it before a classifier or a clustering, and scale rows to unit length again after it.
@@ -63,24 +66,13 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, OptionsMixin):
         "max_features": Whole(1, others=(None,)),
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        threshold: float = 0.02,
-        max_features: int | None = None,
-        quantile: float | None = None,
-        min_topic_rows: float = 10.0,
-        min_rows: int = 2,
-        prefit: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.threshold = threshold
-        self.max_features = max_features
-        self.quantile = quantile
-        self.min_topic_rows = min_topic_rows
-        self.min_rows = min_rows
-        self.prefit = prefit
+    estimator: Any = field(default=None, kw_only=False)
+    threshold: float = 0.02
+    max_features: int | None = None
+    quantile: float | None = None
+    min_topic_rows: float = 10.0
+    min_rows: int = 2
+    prefit: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -127,8 +119,8 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, OptionsMixin):
         if not large.any():
             large = found.expected_rows_ >= found.expected_rows_.max()
         self.scores_ = np.where(counts.sum(axis=0) >= self.min_rows, found.keyword_prob_raw_[large].max(axis=0), 0.0)
-        self._support = self._kept()
-        if not self._support.any():
+        self.support_mask_ = self._kept()
+        if not self.support_mask_.any():
             raise InputError(
                 f"{self._name}: no feature is kept: the highest keyword probability is {self.scores_.max():.3g}, "
                 f"below threshold={self.threshold:g}. Lower the threshold."
@@ -148,4 +140,4 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, OptionsMixin):
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self, "scores_")
-        return self._support
+        return self.support_mask_

@@ -29,8 +29,6 @@ class EMOptions:
 
     Parameters
     ----------
-    max_iter : int
-        Passes over the table per start.
     tol : float
         A plain EM step that gains less than ``tol * scale`` ends the fit.
     scale : float

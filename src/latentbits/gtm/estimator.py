@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..base import LatentBitsEstimator, MembershipsMixin, records
-from ..base.options import Check, Flag, Number, OneOf, Positive, Whole, WordOr, is_whole
+from ..base.options import (
+    AcceleratedOptions,
+    BitOptions,
+    Check,
+    Flag,
+    Number,
+    OneOf,
+    Positive,
+    Whole,
+    WordOr,
+    is_whole,
+    option_fields,
+)
 from ..data.block import Block, Float
 from ..data.summary import Totals
 from ..engine.stepwise_em import StreamState
 from ..errors import ImproperPriorWarning, InputError, TableWarning
 from ..maths.latent_class import ClassPrecomputed, ClassStats
 from .grid import Shape, suggested_shape
-from .interpret import MapReading
+from .interpret import MapAnswers
 from .m_steps import HESSIAN_BYTES, M_STEPS
 from .model import GtmModel, GtmParams
 from .projection import refined
@@ -27,7 +40,8 @@ MOST_NODES = 100_000
 NEWTON_UP_TO = 100
 
 
-class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ignore[override]
+@option_fields
+class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, LatentBitsEstimator):  # type: ignore[override]
     """Binary generative topographic mapping: a smooth map on which similar rows lie near each other.
 
     Every row sits at one node of a regular grid in one, two or three dimensions; neighbouring nodes have similar cell
@@ -70,12 +84,8 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
         The plane of the principal axes; rows spread evenly along them; random weights; or given basis weights.
     n_init : int
         Starts if they are random; the others are the same every time.
-    max_iter : int
-        Passes over the table per start.
     tol : float
         A start has settled when a pass gains less than this many nats per observed cell.
-    accelerate : bool
-        Use SQUAREM jumps, kept only when the objective agrees.
     random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
         As in :class:`~latentbits.BernoulliMixture`.
 
@@ -112,8 +122,6 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
     True
     """
 
-    _automatic_shape: Shape = (1,)
-    _keeps_shape = False
     record_types: ClassVar[dict[str, Any]] = records(GtmModel, GtmParams, ClassStats, StreamState, Totals)
     work = 4
     option_checks: ClassVar[Mapping[str, Check]] = {
@@ -133,68 +141,26 @@ class BinaryGTM(MapReading, MembershipsMixin, LatentBitsEstimator):  # type: ign
         "init": WordOr(("pca", "pca-rank", "random"), "an array of weights"),
     }
 
-    def __init__(
-        self,
-        latent_shape: Any = (15, 15),
-        *,
-        basis: str = "rbf",
-        basis_shape: Any = "auto",
-        basis_width: float = 1.0,
-        linear: bool = False,
-        weight_prior: str = "learned",
-        weight_concentration: float = 1.0,
-        basis_prior: str = "auto",
-        ridge: float = 0.1,
-        ridge_bias: float = 0.001,
-        smoothing: float = 2.0,
-        skew: float = 1.0,
-        basis_limit: float = 30.0,
-        solver: str = "auto",
-        n_inner: Any = "auto",
-        init: Any = "pca",
-        n_init: int = 1,
-        max_iter: int = 200,
-        tol: float = 2e-6,
-        accelerate: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        binarize: float | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.latent_shape = latent_shape
-        self.basis = basis
-        self.basis_shape = basis_shape
-        self.basis_width = basis_width
-        self.linear = linear
-        self.weight_prior = weight_prior
-        self.weight_concentration = weight_concentration
-        self.basis_prior = basis_prior
-        self.ridge = ridge
-        self.ridge_bias = ridge_bias
-        self.smoothing = smoothing
-        self.skew = skew
-        self.basis_limit = basis_limit
-        self.solver = solver
-        self.n_inner = n_inner
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.accelerate = accelerate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.binarize = binarize
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    latent_shape: Any = field(default=(15, 15), kw_only=False)
+    basis: str = "rbf"
+    basis_shape: Any = "auto"
+    basis_width: float = 1.0
+    linear: bool = False
+    weight_prior: str = "learned"
+    weight_concentration: float = 1.0
+    basis_prior: str = "auto"
+    ridge: float = 0.1
+    ridge_bias: float = 0.001
+    smoothing: float = 2.0
+    skew: float = 1.0
+    basis_limit: float = 30.0
+    solver: str = "auto"
+    n_inner: Any = "auto"
+    init: Any = "pca"
+    n_init: int = 1
+    max_iter: int = 200
+    tol: float = 2e-06
+    accelerate: bool = False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

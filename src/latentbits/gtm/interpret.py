@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.ndimage import label, maximum_filter
-from sklearn.base import BaseEstimator, clone
 
-from ..base import frame_of
+from ..base import LatentBitsEstimator, frame_of
 from ..base.options import Whole
+from ..base.sklearn_api import clone
 from ..data.block import Block, Float
 from ..data.checks import check_weights
 from ..data.convert import is_unknown
@@ -122,8 +122,13 @@ class _Described:
         )
 
 
-class MapReading(BaseEstimator):
+class MapAnswers(LatentBitsEstimator):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator`: what users of maps ask."""
+
+    latent_shape_: tuple[int, ...]
+    latent_points_: Float
+    _automatic_shape: tuple[int, ...] = (1,)
+    _keeps_shape: bool = False
 
     def component_planes(self, features: Any = None) -> Float:
         """P(cell = 1) over the map, for some features or all.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..base import LatentBitsEstimator, RowStateMixin, records
-from ..base.options import Check, Number, OneOf
+from ..base.options import AcceleratedOptions, BitOptions, Check, Number, OneOf, option_fields
 from ..data.rng import stream
 from ..data.summary import Totals
 from ..errors import InputError
@@ -18,19 +19,16 @@ from .loadings import LoadingsTable
 from .model import LogisticModel, LogisticParams
 
 
-class LogisticPCA(LoadingsTable, RowStateMixin, LatentBitsEstimator):
+@option_fields
+class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, LatentBitsEstimator):
     """Logistic principal component analysis: the log odds of the cells are of rank K, plus a column offset.
 
     Parameters
     ----------
     n_components : int
         Number of components K.
-    max_iter : int
-        Passes over the table per start.
     tol : float
         A start has settled when a step gains less than this many nats per observed cell.
-    n_init : int
-        Starts; the best is kept and ``restarts_`` tells of all.
     ridge : float
         ρ > 0 of the penalty ``ρ/2 (|U|² + |V|²)``.  Without it log odds grow without bound.  0.1 predicts better than the
         default; 1e-3 is near maximum likelihood.
@@ -92,48 +90,14 @@ class LogisticPCA(LoadingsTable, RowStateMixin, LatentBitsEstimator):
         "solver": OneOf(("lbfgs", "mm")),
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        n_init: int = 3,
-        ridge: float = 1e-3,
-        solver: str = "lbfgs",
-        offset: bool = True,
-        score_clip: float = 0.0,
-        fill_in: str = "best",
-        accelerate: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        binarize: float | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.ridge = ridge
-        self.solver = solver
-        self.offset = offset
-        self.score_clip = score_clip
-        self.fill_in = fill_in
-        self.accelerate = accelerate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.binarize = binarize
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=2, kw_only=False)
+    tol: float = 1e-06
+    n_init: int = 3
+    ridge: float = 0.001
+    solver: str = "lbfgs"
+    offset: bool = True
+    score_clip: float = 0.0
+    fill_in: str = "best"
 
     def _check_together(self) -> None:
         if self.ridge == 0:

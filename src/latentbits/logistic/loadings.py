@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+
+from ..base import LatentBitsEstimator
 
 
-class LoadingsTable(BaseEstimator):
+class LoadingsTable(LatentBitsEstimator):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator` in families whose components are loadings."""
 
     def components_table(self, top: int = 10) -> list[dict[str, Any]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..base import LatentBitsEstimator, records
-from ..base.options import Check, Positive, Whole
+from ..base.options import BitOptions, Check, OptimiserOptions, Positive, Whole, option_fields
 from ..data.rng import stream
 from ..data.summary import Totals
 from .linear import sigmoid
@@ -16,19 +17,16 @@ from .loadings import LoadingsTable
 from .trait_model import TraitModel, TraitParams
 
 
-class LatentTrait(LoadingsTable, LatentBitsEstimator):
+@option_fields
+class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimator):
     """Latent trait model (binary factor analysis): Gaussian scores, logistic cells, by variational EM.
 
     Parameters
     ----------
     n_components : int
         Number of traits K.
-    max_iter : int
-        Passes over the table per start.
     tol : float
         A start has settled when a pass gains less than this many nats per observed cell.
-    n_init : int
-        Starts; the best is kept and ``restarts_`` tells of all.
     n_inner : int
         Updates of every row's posterior per pass.
     ridge : float
@@ -76,40 +74,12 @@ class LatentTrait(LoadingsTable, LatentBitsEstimator):
         "ridge": Positive(),
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        n_init: int = 2,
-        n_inner: int = 2,
-        ridge: float = 1e-6,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        binarize: float | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.n_inner = n_inner
-        self.ridge = ridge
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.binarize = binarize
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=2, kw_only=False)
+    max_iter: int = 500
+    tol: float = 1e-06
+    n_init: int = 2
+    n_inner: int = 2
+    ridge: float = 1e-06
 
     def _build_model(self, sums: Totals) -> TraitModel:
         return TraitModel(

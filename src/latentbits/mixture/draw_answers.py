@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from ..base import frame_of
+from ..base import ChainsMixin, LatentBitsEstimator, frame_of
 from ..base.common import seed_of
 from ..base.options import Whole
 from ..base.passes import fingerprint, table_sums
@@ -26,8 +25,22 @@ STUCK_ABOVE = 1.5
 WORDS = {"largest": "largest block", "entropy": "entropy of the block sizes"}
 
 
-class DrawAnswers(BaseEstimator):
+class DrawAnswers(ChainsMixin, LatentBitsEstimator):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator` in estimators that keep draws."""
+
+    draws_: Any
+    trace_: Any
+    diagnostics_: list[dict[str, Any]]
+    disagreement_: float
+    point_partition_: Any
+    partition_prior_: Any
+    solver: str
+    split_merge: int
+    init: Any
+    include_new: bool
+    weight_concentration: float
+    learn_weight_concentration: bool
+    learn_cells: str | None
 
     def summary(self) -> str:
         """A few lines on the draws: blocks, chains, and whether to trust them.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..base import LatentBitsEstimator, MembershipsMixin, records
-from ..base.options import Check, Number, WordOr
+from ..base.options import AcceleratedOptions, BitOptions, Check, Number, WordOr, option_fields
 from ..data.summary import Totals
 from ..engine.stepwise_em import StreamState
 from ..errors import InputError
@@ -20,7 +21,8 @@ from .model import EDGE, STARVED, MixtureModel, MixtureParams
 from .starts import kmeanspp_start, random_start
 
 
-class BernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEstimator):  # type: ignore[override]
+@option_fields
+class BernoulliMixture(MembershipsMixin, AveragingMixin, AcceleratedOptions, BitOptions, LatentBitsEstimator):  # type: ignore[override]
     """Mixture of Bernoulli products (latent class analysis) by EM.
 
     Every row has one hidden class; given the class its cells are independent.  Unknown cells drop out of the
@@ -30,12 +32,6 @@ class BernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEstimator):  
     ----------
     n_components : int
         Number of classes K.
-    max_iter : int
-        Passes over the table per start.
-    tol : float
-        A start has settled when an EM step gains less than this many nats per observed cell.
-    n_init : int
-        Starts; the best is kept and ``restarts_`` tells of all.
     init : {"random", "k-means++"} or (n_components, n_features) array
         Starting profiles: drawn around the column marginals, seeded at rows far from each other, or given.
     smoothing : float
@@ -48,27 +44,6 @@ class BernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEstimator):  
         from the best.  Often worth more than anything a sampler adds.
     average : {"mean", "joint"}
         How they are averaged: every start with the same say, or weighted by how well it explains the row.
-    accelerate : bool
-        Use SQUAREM jumps, kept only when the objective agrees.
-    random_state : int, RandomState or None
-        Seed.
-    n_jobs : int or None
-        Threads over row blocks; the result does not depend on it.
-    block_rows : int or None
-        Rows per block; None chooses by the shape of the table.
-    verbose : int
-        1 logs every tenth pass, 2 every pass (logger ``latentbits.fit``).
-    warm_start : bool
-        Go on from the last fit.
-    binarize : float or None
-        Cells above it are 1, others 0.  None accepts only 0, 1 and unknown.
-    time_limit : float or None
-        Seconds after which the fit stops at the best value so far.
-    checkpoint : path or None
-        File to write the state of the fit to; a fit that finds its own file there goes on from it.
-    callbacks : list or None
-        Functions of (restart, step) events, or :class:`latentbits.engine.events.Listener` objects; a true answer stops
-        the fit.
 
     Attributes
     ----------
@@ -110,48 +85,12 @@ class BernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEstimator):  
         "init": WordOr(("random", "k-means++"), "an array of probabilities"),
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        max_iter: int = 1000,
-        tol: float = 1e-7,
-        n_init: int = 5,
-        init: Any = "random",
-        smoothing: float = 1.0,
-        weight_concentration: float = 1.0,
-        average_restarts: bool = False,
-        average: str = "mean",
-        accelerate: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        binarize: float | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.init = init
-        self.smoothing = smoothing
-        self.weight_concentration = weight_concentration
-        self.average_restarts = average_restarts
-        self.average = average
-        self.accelerate = accelerate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.binarize = binarize
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=2, kw_only=False)
+    init: Any = "random"
+    smoothing: float = 1.0
+    weight_concentration: float = 1.0
+    average_restarts: bool = False
+    average: str = "mean"
 
     def _build_model(self, sums: Totals) -> MixtureModel:
         return MixtureModel(

@@ -10,7 +10,18 @@ import numpy as np
 
 from ..base import ChainsMixin, LatentBitsEstimator, MembershipsMixin, records
 from ..base.chains import kept_draws, spaced
-from ..base.options import Check, Flag, GammaPair, OneOf, Positive, Whole, WordOr
+from ..base.options import (
+    BitOptions,
+    ChainOptions,
+    Check,
+    Flag,
+    GammaPair,
+    OneOf,
+    Positive,
+    Whole,
+    WordOr,
+    option_fields,
+)
 from ..data.summary import Totals
 from ..engine.chains import Chain
 from ..errors import BlocksWarning, InputError, UnmixedChainsWarning
@@ -43,8 +54,48 @@ class Draws(NamedTuple):
     gamma: Any
 
 
-class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, LatentBitsEstimator):  # type: ignore[misc]
-    """What the two estimators share."""
+@option_fields
+class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, ChainOptions, BitOptions, LatentBitsEstimator):  # type: ignore[misc]
+    """What the two estimators share.
+
+    Parameters
+    ----------
+    beta, gamma : float or (n_features,) array
+        Prior of a cell: Beta(beta, gamma); beta weighs ones, gamma zeros.
+    learn_weight_concentration : bool
+        Draw ``weight_concentration`` too, from a Gamma prior.
+    weight_concentration_prior : (shape, rate)
+        That prior.
+    learn_cells : {None, "shared", "feature"}
+        Draw ``beta`` and ``gamma`` too: one pair, or a mean per column and one strength beta + gamma ("feature", for tables
+        whose columns have very different shares of ones, such as words).
+    cell_prior : (shape, rate)
+        Gamma prior of beta and of gamma, or of the strength.
+    hyper_every : int
+        Sweeps between two draws of these numbers.
+    solver : {"collapsed", "blocked"}
+        Row by row with everything integrated out; or all rows at a time given drawn probabilities, exact too, slower to
+        mix, for tables larger than memory and Dask.
+    split_merge : int
+        Proposals to split or merge whole blocks after every sweep ("collapsed").
+    init : {"random", "kmeans", "sequential", "one", "singletons", "annealed", "mixed"} or (n_rows,) array of int
+        First partition: random blocks, k-modes, every row drawn given the ones before it, one block, a block per row, random
+        and slowly cooled, or another kind for every chain in turn ("mixed", to check whether chains agree).
+    start_blocks : int or None
+        Blocks of the "random", "kmeans" and "annealed" starts; None is a twentieth of the rows, 2 to 50.
+    point : {"binder", "vi", "best"}
+        Which draw stands for all in ``predict``, ``components_`` and ``explain``: nearest to the others by Binder's loss or
+        the variation of information, or of highest log joint.
+    average : {"mean", "joint"}
+        How draws are averaged when cells are filled: every draw with the same say, or weighted by how well it explains the
+        row (the exact posterior rule, if the chains have mixed).
+    rule : {"mean", "plugin"}
+        Probabilities of a block: posterior means, or shares of ones clipped at 0.001.
+    include_new : bool
+        Let rows belong to none of the blocks (the unrepresented class) in predictions.
+    answer_draws : int
+        Draws, evenly spaced over all chains, that answer; each costs its blocks × features in memory.
+    """
 
     record_types: ClassVar[dict[str, Any]] = records(
         *(PosteriorParams, MixtureParams, BlockCounts, Draws, PointPartition, Totals),
@@ -69,7 +120,23 @@ class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, LatentBitsEstim
         "rule": OneOf(("mean", "plugin")),
         "init": WordOr(KINDS, "the block number of every row"),
     }
-    draws_: Draws
+
+    beta: Any = 0.5
+    gamma: Any = 0.5
+    learn_weight_concentration: bool = False
+    weight_concentration_prior: Any = (1.0, 1.0)
+    learn_cells: str | None = None
+    cell_prior: Any = (1.0, 1.0)
+    hyper_every: int = 1
+    solver: str = "collapsed"
+    split_merge: int = 5
+    init: Any = "random"
+    start_blocks: int | None = None
+    point: str = "binder"
+    average: str = "mean"
+    rule: str = "mean"
+    include_new: bool = True
+    answer_draws: int = 40
 
     def fit_predict(self, X: Any, y: Any = None, **fit_options: Any) -> Any:
         """Fit, then ``labels_``: the block of every row in the point partition.

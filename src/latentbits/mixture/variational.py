@@ -14,14 +14,14 @@ with expected logarithms in place of logarithms; the objective is the evidence l
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, psi
 
 from ..base import LatentBitsEstimator, MembershipsMixin, records
-from ..base.options import Check, OneOf, Positive
+from ..base.options import BitOptions, Check, OneOf, OptimiserOptions, Positive, option_fields
 from ..data.block import Float
 from ..data.summary import Totals
 from ..engine.protocols import ExtraPass
@@ -189,7 +189,8 @@ def _dirichlet_divergence(parameters: Float, prior: Float) -> float:
     return float(value + ((parameters - prior) * expected).sum())
 
 
-class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEstimator):  # type: ignore[override]
+@option_fields
+class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, OptimiserOptions, BitOptions, LatentBitsEstimator):  # type: ignore[override]
     """Bayesian mixture of Bernoulli products by variational inference: a fast bound instead of chains.
 
     It fits like EM (blocks, Dask, streams), uses only as many components as it needs, and gives a lower bound on log
@@ -205,12 +206,8 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEs
         Concentration of the class weights.
     beta, gamma : float
         Prior of a cell: Beta(beta, gamma); beta weighs ones, gamma zeros.
-    max_iter : int
-        Passes over the table per start.
     tol : float
         A start has settled when a pass gains less than this many nats per observed cell.
-    n_init : int
-        Starts; the best is kept and ``restarts_`` tells of all.
     init : {"random", "k-means++"}
         Starting profiles: drawn around the column marginals, or seeded at rows far from each other.
     average_restarts : bool
@@ -257,50 +254,14 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, LatentBitsEs
         "init": OneOf(("random", "k-means++")),
     }
 
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        weight_prior: str = "dirichlet",
-        weight_concentration: float = 1.0,
-        beta: float = 0.5,
-        gamma: float = 0.5,
-        max_iter: int = 1000,
-        tol: float = 1e-7,
-        n_init: int = 5,
-        init: str = "random",
-        average_restarts: bool = False,
-        average: str = "mean",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        binarize: float | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.weight_prior = weight_prior
-        self.weight_concentration = weight_concentration
-        self.beta = beta
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.init = init
-        self.average_restarts = average_restarts
-        self.average = average
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.binarize = binarize
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=10, kw_only=False)
+    weight_prior: str = "dirichlet"
+    weight_concentration: float = 1.0
+    beta: float = 0.5
+    gamma: float = 0.5
+    init: str = "random"
+    average_restarts: bool = False
+    average: str = "mean"
 
     accelerate = False  # the expected logarithms are not extrapolated
 

@@ -7,13 +7,13 @@ Story: a rating of user u for item y has cause z with probability ``theta[u, z]`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..base import LatentBitsEstimator, records
-from ..base.options import Check, Number, OneOf, Positive
+from ..base.options import Check, Number, OneOf, OptimiserOptions, Positive, option_fields
 from ..base.recommending import RecommendingMixin
 from ..data.block import Float
 from ..data.ratings import Ratings
@@ -147,7 +147,8 @@ class GaussianPlsaModel(Model):
         return 2 * params.means.size
 
 
-class GaussianPLSA(RecommendingMixin, LatentBitsEstimator):  # type: ignore[misc]
+@option_fields
+class GaussianPLSA(RecommendingMixin, OptimiserOptions, LatentBitsEstimator):  # type: ignore[misc]
     """Gaussian probabilistic latent semantic analysis of ratings (Hofmann 2003).
 
     Parameters
@@ -208,44 +209,16 @@ class GaussianPLSA(RecommendingMixin, LatentBitsEstimator):  # type: ignore[misc
         "temperature": Positive(most=1.0),
     }
 
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        temperature: float = 1.0,
-        value_smoothing: float = 5.0,
-        variance_floor: float = 0.05,
-        user_scale: str = "zscore",
-        duplicates: str = "error",
-        unknown: str = "error",
-        n_init: int = 1,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.temperature = temperature
-        self.value_smoothing = value_smoothing
-        self.variance_floor = variance_floor
-        self.user_scale = user_scale
-        self.duplicates = duplicates
-        self.unknown = unknown
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=10, kw_only=False)
+    temperature: float = 1.0
+    value_smoothing: float = 5.0
+    variance_floor: float = 0.05
+    user_scale: str = "zscore"
+    duplicates: str = "error"
+    unknown: str = "error"
+    n_init: int = 1
+    max_iter: int = 100
+    tol: float = 1e-05
 
     def _check_table(self, sums: Any) -> None:
         if sums.n_rows < self.n_components:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from ..base import LatentBitsEstimator, RowStateMixin, records
 from ..base.common import seed_of
-from ..base.options import Check, Number, Positive
+from ..base.options import Check, Number, OptimiserOptions, Positive, option_fields
 from ..data.block import Float
 from ..data.checks import check_weights
 from ..data.rng import content_uniforms, stream
@@ -148,7 +148,8 @@ class PlsaModel(Model):
         return params.probs.size - self.n_components
 
 
-class PLSA(RowStateMixin, LatentBitsEstimator):
+@option_fields
+class PLSA(RowStateMixin, OptimiserOptions, LatentBitsEstimator):
     """Probabilistic latent semantic analysis: rows of counts as mixtures of topics.
 
     Parameters
@@ -162,8 +163,6 @@ class PLSA(RowStateMixin, LatentBitsEstimator):
         η ≥ 0 tokens of every word added to every topic; 0 is maximum likelihood.
     n_init : int
         Random starts; the best is kept.
-    max_iter : int
-        Passes over the table per start.
     tol : float
         A start has settled when a pass gains less than this many nats per entry of the table.
     random_state, n_jobs, block_rows, verbose, warm_start, time_limit, checkpoint, callbacks
@@ -210,38 +209,12 @@ class PLSA(RowStateMixin, LatentBitsEstimator):
         "temperature": Positive(most=1.0, others=("auto",)),
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        temperature: Any = 1.0,
-        smoothing: float = 0.01,
-        n_init: int = 3,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.temperature = temperature
-        self.smoothing = smoothing
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=2, kw_only=False)
+    temperature: Any = 1.0
+    smoothing: float = 0.01
+    n_init: int = 3
+    max_iter: int = 500
+    tol: float = 1e-06
 
     def _check_table(self, sums: Any) -> None:
         check_counts(self, sums)

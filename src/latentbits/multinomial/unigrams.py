@@ -6,14 +6,14 @@ Story: a row takes topic s with probability ``weights[s]``; each of its tokens i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.common import digest_of
-from ..base.options import Check, Number, WordOr
+from ..base.options import Check, Number, OptimiserOptions, WordOr, option_fields
 from ..data.block import Float
 from ..data.summary import ValueTotals
 from ..data.values import REALS
@@ -113,7 +113,8 @@ class UnigramModel(TopicModel):
         return self.n_components - 1 + params.probs.size - self.n_components
 
 
-class MixtureOfUnigrams(MembershipsMixin, LatentBitsEstimator):  # type: ignore[override]
+@option_fields
+class MixtureOfUnigrams(MembershipsMixin, OptimiserOptions, LatentBitsEstimator):  # type: ignore[override]
     """Mixture of unigrams: every row of counts has one topic, its tokens are drawn from that topic's words.
 
     With one component per class it is multinomial naive Bayes.
@@ -128,8 +129,6 @@ class MixtureOfUnigrams(MembershipsMixin, LatentBitsEstimator):  # type: ignore[
         Starts: k-means and three annealed random ones; one kind only; or given shares or labels of the rows.
     n_init : int
         How often the starts are repeated.
-    max_iter : int
-        Passes over the table per start.
     tol : float
         A start has settled when a pass gains less than this many nats per entry of the table.
     random_state, n_jobs, block_rows, verbose, warm_start, time_limit, checkpoint, callbacks
@@ -166,38 +165,11 @@ class MixtureOfUnigrams(MembershipsMixin, LatentBitsEstimator):  # type: ignore[
         "init": WordOr(("portfolio", "k-means", "anneal", "random"), "an array of shares or labels"),
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        smoothing: float = 1.0,
-        init: Any = "portfolio",
-        n_init: int = 1,
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.smoothing = smoothing
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=2, kw_only=False)
+    smoothing: float = 1.0
+    init: Any = "portfolio"
+    n_init: int = 1
+    max_iter: int = 500
 
     def _check_table(self, sums: Any) -> None:
         check_counts(self, sums)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..base import frame_of
 from ..data.block import Block, Float
 from ..errors import need
+from .sources import Sources
 
 # A link of at least this probability makes a column a member.
 LEAST_LINK = 0.1
 
 
-class Communities(BaseEstimator):
+class Communities(Sources):
     """Sources read as communities."""
+
+    source_prior_: Any
 
     def communities_table(self, top: int | None = 10, least: float = LEAST_LINK) -> list[dict[str, Any]]:
         """The members of every community.

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..base import LatentBitsEstimator, records
-from ..base.options import BetaPair, Check, OneOf, Whole, WordOr, beta_pair
+from ..base.options import (
+    AcceleratedOptions,
+    BetaPair,
+    BitOptions,
+    Check,
+    OneOf,
+    Whole,
+    WordOr,
+    beta_pair,
+    option_fields,
+)
 from ..data.source import FirstBlock
 from ..data.summary import Totals
 from ..engine.em import EMOptions, Point, State, em
@@ -21,7 +31,6 @@ from .communities import Communities
 from .exact import ClosedForms
 from .model import NoisyOrModel
 from .params import CAP, EDGE, LEAST_LEAK, MOST_EXACT, NoisyOrParams, NoisyOrStats
-from .sources import Sources
 from .starts import cooccurrence_start, random_start, rows_start, start_params
 
 # Passes with equal weights, then with all surplus sources, then after every deletion.
@@ -39,7 +48,8 @@ LINKED, FEWEST_ROWS, ALWAYS = 0.1, 5.0, 0.99
 SAME = 0.95
 
 
-class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEstimator):
+@option_fields
+class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, BitOptions, LatentBitsEstimator):
     """Noisy-or component analysis (NOCA) by variational EM.
 
     Every row has K hidden binary sources, any number of which may be on.  A source that is on switches each of its
@@ -51,12 +61,6 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
     ----------
     n_components : int
         Number of sources K.
-    max_iter : int
-        Passes over the table per start.
-    tol : float
-        A start has settled when an EM step gains less than this many nats per observed cell.
-    n_init : int
-        Starts; the best is kept and ``restarts_`` tells of all.
     init : {"cooccurrence", "rows", "random"} or (n_components, n_features) array
         Where the sources start: at columns and what goes with them, at rows far from each other, drawn, or at given link
         probabilities.
@@ -80,8 +84,6 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
     zero_truncated : bool
         The table has no empty rows because they were left out, not by chance: the likelihood of a row is divided by the
         probability that it is not empty.
-    accelerate : bool
-        Use SQUAREM jumps, kept only when the objective agrees.
     random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
         As in :class:`~latentbits.BernoulliMixture`.
 
@@ -143,56 +145,17 @@ class NoisyOrComponentAnalysis(Sources, ClosedForms, Communities, LatentBitsEsti
         "init": WordOr(("cooccurrence", "rows", "random"), "link probabilities"),
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        max_iter: int = 1000,
-        tol: float = 1e-7,
-        n_init: int = 3,
-        init: Any = "cooccurrence",
-        surplus: int | None = None,
-        solver: str = "mm",
-        row_init: str = "best",
-        n_inner: int = 4,
-        link_prior: Any = (1.0, 2.0),
-        leak_prior: Any = (1.5, 2.0),
-        source_prior: Any = (1.0, 1.0),
-        zero_truncated: bool = False,
-        accelerate: bool = True,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        warm_start: bool = False,
-        binarize: float | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.init = init
-        self.surplus = surplus
-        self.solver = solver
-        self.row_init = row_init
-        self.n_inner = n_inner
-        self.link_prior = link_prior
-        self.leak_prior = leak_prior
-        self.source_prior = source_prior
-        self.zero_truncated = zero_truncated
-        self.accelerate = accelerate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.binarize = binarize
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=2, kw_only=False)
+    n_init: int = 3
+    init: Any = "cooccurrence"
+    surplus: int | None = None
+    solver: str = "mm"
+    row_init: str = "best"
+    n_inner: int = 4
+    link_prior: Any = (1.0, 2.0)
+    leak_prior: Any = (1.5, 2.0)
+    source_prior: Any = (1.0, 1.0)
+    zero_truncated: bool = False
 
     def _check_together(self) -> None:
         if self.solver == "exact" and self.n_components > MOST_EXACT:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
-from ..base import frame_of
+from ..base import LatentBitsEstimator, frame_of
 from ..data.block import Block, Float
 from ..errors import InputError
 from .scoring import WORST_ERROR, Judge, Quickscore, refusal
 
 
-class ClosedForms(BaseEstimator):
+class ClosedForms(LatentBitsEstimator):
     """Probabilities under the fitted model without any approximation."""
 
     def zero_probability(self, columns: Any = None) -> float:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
 
-from ..base import frame_of
+from ..base import LatentBitsEstimator, frame_of
 from ..base.answers import FILLS
 from ..base.common import seed_of
 from ..base.options import OneOf, Whole
+from ..base.sklearn_api import clone
 from ..data.rng import row_uniforms, stream
 from ..errors import InputError
 from .params import expected_cells, without
@@ -19,8 +19,12 @@ from .scoring import Estimate, Judge
 METHODS = ("bound", "mean_field", "importance", "exact")
 
 
-class Sources(BaseEstimator):
+class Sources(LatentBitsEstimator):
     """Answers about sources; the other half of the shell supplies ``_model``, ``_params`` and the shared questions."""
+
+    init: Any
+    component_kinds_: list[str]
+    source_prior_: Any
 
     def predict_sources(self, X: Any) -> Any:
         """Which sources are on: those with a posterior above one half.

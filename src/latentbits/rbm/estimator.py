@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..base import ChainsMixin, LatentBitsEstimator, records
-from ..base.options import Check, Number, OneOf, Positive, Whole, is_whole
+from ..base.options import BitOptions, Check, Number, OneOf, Positive, Whole, is_whole, option_fields
 from ..data.summary import Totals
 from ..engine.chains import Chain, Plan
 from ..errors import InputError, NotConvergedWarning
@@ -37,7 +37,8 @@ class StepPair:
         return f"must be a pair of whole numbers (first epoch, last epoch), 1 or more; got {value!r:.60}."
 
 
-class RestrictedBoltzmann(ChainsMixin, LatentBitsEstimator):  # type: ignore[misc]
+@option_fields
+class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type: ignore[misc]
     """Restricted Boltzmann machine by contrastive divergence, with unbiased filling of unknown cells.
 
     Likelihoods (``score``, ``score_samples``, ``bic``, ``aic``) exist for machines of up to twelve hidden units,
@@ -64,8 +65,6 @@ class RestrictedBoltzmann(ChainsMixin, LatentBitsEstimator):  # type: ignore[mis
         Sweeps (or rounds) of "gibbs" and "mean-field".
     n_init : int
         Machines that are trained; the one that explains its own rows best is kept.
-    random_state : int, RandomState or None
-        Seed.
     n_jobs : int or None
         Machines trained side by side.
     block_rows, verbose, binarize, time_limit, checkpoint, callbacks
@@ -107,44 +106,15 @@ class RestrictedBoltzmann(ChainsMixin, LatentBitsEstimator):  # type: ignore[mis
         "n_steps": StepPair(),
     }
 
-    def __init__(
-        self,
-        n_components: int = 10,
-        *,
-        n_epochs: int = 30,
-        n_steps: Any = (1, 9),
-        learning_rate: float = 0.02,
-        weight_decay: float = 2e-4,
-        batch_size: int | None = None,
-        fill_in: str = "gibbs",
-        n_sweeps: int = 200,
-        n_init: int = 1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        block_rows: int | None = None,
-        verbose: int = 0,
-        binarize: float | None = None,
-        time_limit: float | None = None,
-        checkpoint: Any = None,
-        callbacks: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_epochs = n_epochs
-        self.n_steps = n_steps
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.fill_in = fill_in
-        self.n_sweeps = n_sweeps
-        self.n_init = n_init
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.block_rows = block_rows
-        self.verbose = verbose
-        self.binarize = binarize
-        self.time_limit = time_limit
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
+    n_components: int = field(default=10, kw_only=False)
+    n_epochs: int = 30
+    n_steps: Any = (1, 9)
+    learning_rate: float = 0.02
+    weight_decay: float = 0.0002
+    batch_size: int | None = None
+    fill_in: str = "gibbs"
+    n_sweeps: int = 200
+    n_init: int = 1
 
     def _check_together(self) -> None:
         if self.fill_in == "exact" and int(self.n_components) > MOST_EXACT:
