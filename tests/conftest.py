@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 
 os.environ["LATENTBITS_STRICT"] = "1"
 os.environ.setdefault("LATENTBITS_CHECKPOINT_SECONDS", "0")
+
+# A shell may start what runs in the background deaf to interrupts; programs that the tests start and interrupt inherit it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
