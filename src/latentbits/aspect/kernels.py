@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops of the Aspect Bernoulli model: cells of hot columns, stored cells of cold columns, and the fold-in of rows.
 
 Matrices are flattened and causes padded to a multiple of four, as in the mixture's kernels, so that sums over causes run
@@ -9,11 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import config, njit
 
+from ..jit import kernel
 from ..maths.kernels import cholesky_solve
-
-config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 
 # Probabilities are kept this far from 0 and 1 where they are divided by, and only there.
 EDGE = 1e-12
@@ -26,7 +25,7 @@ FIRST_EM = 3
 FOUR = np.uint64(4)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hot_cells(codes, signed, both, off_sums, logs):
     """Work out the cells of a tile (n, H) from their probabilities in ``signed``.
 
@@ -82,7 +81,7 @@ def hot_cells(codes, signed, both, off_sums, logs):
         logs[i] += log_sum
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hot_tiles(codes, shares, weighted, probs, probs_t, height, gains, sums, logs):
     """Work out all cells of hot columns, ``height`` rows at a time, without coming up for the interpreter.
 
@@ -109,7 +108,7 @@ def hot_tiles(codes, shares, weighted, probs, probs_t, height, gains, sums, logs
         sums += part
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dot_at(a, i, b, j, width):
     """Sum of ``a[i + k] * b[j + k]`` for k < width, a multiple of four, in four chains."""
     x, y, z, u = 0.0, 0.0, 0.0, 0.0
@@ -123,7 +122,7 @@ def dot_at(a, i, b, j, width):
     return (x + y) + (z + u)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cold_marks(indptr, indices, coefficients, probs, shares, weights, are_ones, gains, sums, logs):
     """Take in the stored cells of cold columns: add the ones, and take stored cells out of the sums over all cells.
 
@@ -172,7 +171,7 @@ def cold_marks(indptr, indices, coefficients, probs, shares, weights, are_ones, 
         logs[i] += log_sum + math.log(product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def renew_shares(shares, gains, concentration):
     """Turn ``shares`` (n, K) into s * gain + (concentration - 1), each row divided by its sum; empty rows become 1/K."""
     n_rows, n_components = shares.shape
@@ -189,7 +188,7 @@ def renew_shares(shares, gains, concentration):
                 shares[i, k] = 1.0 / n_components
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dot_rows(a, b, n):
     """Sum of a[i] * b[i] for i < n, in eight chains."""
     x0, x1, x2, x3, x4, x5, x6, x7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -210,7 +209,7 @@ def dot_rows(a, b, n):
     return ((x0 + x1) + (x2 + x3)) + ((x4 + x5) + (x6 + x7))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def row_value(cells, stored, n_stored, cold, extra, shares, n_components, inverse, gains):
     """Log-likelihood of a row at memberships ``shares`` (W,); ``gains`` (W,) are filled.
 
@@ -243,7 +242,7 @@ def row_value(cells, stored, n_stored, cold, extra, shares, n_components, invers
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def curvature(cells, stored, n_stored, extra, shares, inverse, free, n_free, scaled, hessian):
     """Fill ``hessian`` (n_free, n_free), its lower half: minus the second derivatives by the free memberships."""
     n_cells, width = cells.shape[1], shares.shape[0]
@@ -269,7 +268,7 @@ def curvature(cells, stored, n_stored, extra, shares, inverse, free, n_free, sca
                         hessian[a, b] += (stored[c, free[a]] / p) * (stored[c, free[b]] / p)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cold_value(stored, n_stored, cold, extra, shares, gains):
     """Log-likelihood of the cells of cold columns; what they add to ``gains`` (W,) is added.
 
@@ -321,7 +320,7 @@ def cold_value(stored, n_stored, cold, extra, shares, gains):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def newton_step(shares, gains, total, prior, n_free, free, hessian, step):
     """Fill ``step`` (W,): the projected Newton step for min -f/T + sum s, s >= 0.  Returns the slope of f along it."""
     for k in range(step.shape[0]):
@@ -350,7 +349,7 @@ def newton_step(shares, gains, total, prior, n_free, free, hessian, step):
     return slope
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fold_row(cells, stored, n_stored, cold, extra, prior, n_components, tol, max_iter, shares):
     """Find the memberships of a row; ``shares`` (W,) is the start and is filled.  Returns value and gap.
 
@@ -407,7 +406,7 @@ def fold_row(cells, stored, n_stored, cold, extra, prior, n_components, tol, max
     return value, gap
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def normalise(shares, n_components):
     """Divide by the sum, in place."""
     total = 0.0
@@ -417,7 +416,7 @@ def normalise(shares, n_components):
         shares[k] /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gap_of(gains, n_components, total):
     """Largest gain less the mean: the log-likelihood cannot rise by more."""
     largest = gains[0]
@@ -426,7 +425,7 @@ def gap_of(gains, n_components, total):
     return max(largest - total, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def prior_value(shares, n_components, prior):
     """Log prior of memberships."""
     value = 0.0
@@ -436,7 +435,7 @@ def prior_value(shares, n_components, prior):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_prior(shares, n_components, prior, gains):
     """Add the prior to the gains in place; returns their mean, which is the number of cells."""
     total = 0.0
@@ -447,7 +446,7 @@ def add_prior(shares, n_components, prior, gains):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fold_rows(
     codes, on, indptr, indices, is_one, coefficients, probs, cold, extra, options, starts, shares, logs, gaps
 ):

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops of the latent Bernoulli-Gauss model.  Only the keywords of a row, its first entries, are walked.
 
 Tables are (D, 3, K): for every word and topic what a keyword adds at its mean, the mean, and half the precision; sums are
@@ -9,12 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import config, njit
 
-config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
+from ..jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def keyword_lengths(indptr, values, wanted, all_ties, lengths):
     """Fill ``lengths`` (n,): how many of its first entries are keywords of a row, ``wanted`` (n,) of them being asked for.
 
@@ -30,7 +30,7 @@ def keyword_lengths(indptr, values, wanted, all_ties, lengths):
         lengths[i] = length
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_rows(indptr, lengths, indices, values, base, tables, scores):
     """Fill ``scores`` (n, K): ``base`` (K,) plus what the keywords of the row add for every topic."""
     n_topics = base.shape[0]
@@ -44,7 +44,7 @@ def score_rows(indptr, lengths, indices, values, base, tables, scores):
                 scores[i, k] += tables[j, 0, k] - away * away * tables[j, 2, k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_rows(indptr, lengths, indices, values, centers, shares, sums):
     """Add to ``sums`` (D, 3, K) what the keywords of the rows bring with ``shares`` (n, K), weights included."""
     n_topics = shares.shape[1]
@@ -74,7 +74,7 @@ def sum_rows(indptr, lengths, indices, values, centers, shares, sums):
                     sums[j, 2, k] += share * square
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cross_rows(indptr, lengths, indices, values, at_zero, means, halves, sizes, logs):
     """Fill ``logs`` (n,): what the cross-Gaussians add to the density of every row, beyond that of an empty one.
 
@@ -92,7 +92,7 @@ def cross_rows(indptr, lengths, indices, values, at_zero, means, halves, sizes, 
         logs[i] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def soft_rows(indptr, indices, values, base, tables, cross, at_zero, scores):
     """Fill ``scores`` (n, K): ``base`` (K,) plus what the entries of the row change against zeros, keywords summed out.
 
@@ -114,7 +114,7 @@ def soft_rows(indptr, indices, values, base, tables, cross, at_zero, scores):
                 scores[i, k] += top + math.log1p(math.exp(min(on, off) - top)) - at_zero[j, k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def soft_sums(indptr, indices, values, centers, tables, cross, shares, sums, others, seen):
     """Add what the entries bring with ``shares`` (n, K), weights included.
 

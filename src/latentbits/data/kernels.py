@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops over cells and index lists.  Imported only when a table is first read or multiplied.
 
 ``indptr`` (n + 1,) and ``indices`` give, row by row, the columns that are marked.  The matrices have their
@@ -8,10 +9,11 @@ come flattened and places are unsigned: that spares the compiler its checks for 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_dot(indptr, indices, matrix, n_components, out):
     """Add to ``out`` (n * K,) for every row the rows of ``matrix`` (D * K,) at its marked columns."""
     width = np.uint64(n_components)
@@ -23,7 +25,7 @@ def add_dot(indptr, indices, matrix, n_components, out):
                 out[target + k] += matrix[origin + k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_t_dot(indptr, indices, matrix, n_components, out):
     """Add to ``out`` (D * K,) at every marked column the row of ``matrix`` (n * K,)."""
     width = np.uint64(n_components)
@@ -35,7 +37,7 @@ def add_t_dot(indptr, indices, matrix, n_components, out):
                 out[target + k] += matrix[origin + k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def list_marks(cells, code, indptr):
     """Columns of every row of ``cells`` (n, D) that equal ``code``, as index lists; ``indptr`` (n + 1,) is filled."""
     n_rows, n_columns = cells.shape
@@ -57,7 +59,7 @@ def list_marks(cells, code, indptr):
     return indices
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def codes_of_floats(numbers, codes):
     """Codes of a float table: 0, 1, NaN as 2; returns how many cells are none of these.  ``codes`` is filled."""
     n_bad = 0
@@ -72,7 +74,7 @@ def codes_of_floats(numbers, codes):
     return n_bad
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hash_lists(indptr, indices, salt, hashes):
     """Mix the marked columns of every row into ``hashes`` (n,) uint64; equal rows get equal numbers."""
     prime = np.uint64(0x9E3779B97F4A7C15)
@@ -84,7 +86,7 @@ def hash_lists(indptr, indices, salt, hashes):
         hashes[i] = h
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def same_lists(indptr, indices, other):
     """Whether every row i is marked exactly like row ``other[i]``."""
     for i in range(indptr.shape[0] - 1):
@@ -98,7 +100,7 @@ def same_lists(indptr, indices, other):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hash_values(indptr, indices, bits, hashes):
     """Mix columns and values (as ``bits``) of every row into ``hashes`` (n,) uint64; equal rows get equal numbers."""
     prime = np.uint64(0x9E3779B97F4A7C15)

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops of the binary GTM's M-step.  Features are rows here: everything about one lies together."""
 
 from __future__ import annotations
@@ -5,16 +6,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import config, njit
 
+from ..jit import kernel
 from ..maths.kernels import cholesky_solve, exp_shares
-
-config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 
 MOST_TRIES = 40
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def link_rows(odds, on, seen, with_value, residual, curvature, values):
     """At log odds ``odds`` (D, K): ``residual`` on - seen σ, ``curvature`` seen σ (1 - σ), and, if asked for, the
     ``values`` (D,) Σ_k on η - seen log(1 + exp η).
@@ -42,7 +41,7 @@ def link_rows(odds, on, seen, with_value, residual, curvature, values):
             values[j] = value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def solve_packed(packed, ridges, steps):
     """Replace every row of ``steps`` (D, M) by the solution of its own system.
 

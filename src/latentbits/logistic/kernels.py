@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops of logistic PCA: the scores of every row given the loadings, and what the loadings need of them.
 
 Loadings come as (D, W), W being the number of components padded to a multiple of four with zeros.
@@ -8,18 +9,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import config, njit
 
+from ..jit import kernel
 from ..maths.kernels import cholesky_solve, exp_shares
-
-config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 
 HALVINGS = 40
 # Factors 1 + exp(-|θ|) multiplied before a logarithm is taken; each is at most 2.
 LINKS = 512
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_odds(loadings, offset, scores, odds):
     """Fill ``odds`` (D,): offset plus loadings times scores."""
     n_columns, width = loadings.shape
@@ -33,7 +32,7 @@ def log_odds(loadings, offset, scores, odds):
         odds[j] = (a + b) + (c + d)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def row_terms(codes, odds, work, whole, work_bits, whole_bits, residual, curvature):
     """Log-likelihood of a row; ``residual`` (D,) gets x - σ and ``curvature`` σ (1 - σ), 0 at unknown cells."""
     n_columns = codes.shape[0]
@@ -59,7 +58,7 @@ def row_terms(codes, odds, work, whole, work_bits, whole_bits, residual, curvatu
     return value - math.log(product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def normal_equations(loadings, residual, curvature, scores, ridge, gradient, hessian):
     """Fill ``gradient`` (W,) and ``hessian`` (W, W) of a row's penalised log-likelihood by its scores."""
     n_columns, width = loadings.shape
@@ -79,7 +78,7 @@ def normal_equations(loadings, residual, curvature, scores, ridge, gradient, hes
                     hessian[k, m] += factor * loadings[j, m]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
     """Best scores of every row given the loadings, by damped Newton steps from ``scores`` (n, W), which is filled.
 
@@ -130,7 +129,7 @@ def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
                 trial[k] = scores[i, k] + gradient[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bound_rows(codes, loadings, offset, ridge, weights, scores, sums, logs):
     """One round of the bound of Schein, Saul & Ungar: new ``scores`` (n, W), and the sums for the loadings.
 
@@ -178,7 +177,7 @@ def bound_rows(codes, loadings, offset, ridge, weights, scores, sums, logs):
                         sums[j, k, m] += factor * long[m]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bound_weight(odds):
     """tanh(θ/2) / (2 θ), 1/4 at 0: the curvature of the quadratic bound of log σ that touches at θ."""
     size = abs(odds)

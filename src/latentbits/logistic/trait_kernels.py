@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops of the latent trait model: the Gaussian posterior of every row under the bound, and what the loadings need of it."""
 
 from __future__ import annotations
@@ -5,17 +6,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import config, njit
 
+from ..jit import kernel
 from ..maths.kernels import exp_shares, uniform_at
-
-config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 
 # Factors 1 + exp(-ξ) multiplied before a logarithm is taken; each is at most 2.
 LINKS = 512
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def inverse_of(matrix, size, factor, inverse):
     """Fill ``inverse`` (L, L) of a positive definite ``matrix``; returns half the log determinant of the matrix."""
     half = 0.0
@@ -43,7 +42,7 @@ def inverse_of(matrix, size, factor, inverse):
     return half
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spread_of(loadings, offset, mean, covariance, spread):
     """Fill ``spread`` (D,): ξ_j = √E a_j², the best place of the bound for a ~ N(v'mean + b, v' covariance v)."""
     n_columns, size = loadings.shape
@@ -56,7 +55,7 @@ def spread_of(loadings, offset, mean, covariance, spread):
         spread[j] = math.sqrt(max(variance, 0.0) + middle * middle)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def posterior_rows(codes, loadings, offset, weights, most, tol, state, logs, sums):
     """Update the posteriors of rows under the bound; ``state`` (n, L + L²) holds means and covariances and is filled.
 
@@ -146,7 +145,7 @@ def posterior_rows(codes, loadings, offset, weights, most, tol, state, logs, sum
                         sums[j, k, size + 1] += half * long[k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def integrate_rows(codes, loadings, offset, means, roots, points, log_weights, logs):
     """Fill ``logs`` (n,): log ∫ p(row | x) N(x; 0, I) dx, by points laid out around the posterior of every row.
 
@@ -194,7 +193,7 @@ def integrate_rows(codes, loadings, offset, means, roots, points, log_weights, l
         logs[i] = top + math.log(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spread_uniforms(uniforms, out):
     """Fill ``out`` (n, L) with uniforms, L for each of ``uniforms`` (n,)."""
     keys = uniforms.view(np.uint64)

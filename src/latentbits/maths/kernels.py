@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops that several families share.  Imported when a fit first needs them."""
 
 from __future__ import annotations
@@ -5,8 +6,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ..jit import kernel
 
 # exp(-37) is below half a unit in the last place of the largest term of a sum.
 NEGLIGIBLE = -37.0
@@ -23,7 +25,7 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exp_shares(values, n, whole, values_bits, whole_bits):
     """Turn the first ``n`` of ``values`` (all <= 0) into their exponentials, those below exp(-37) into 0.
 
@@ -48,7 +50,7 @@ def exp_shares(values, n, whole, values_bits, whole_bits):
         values[k] = values[k] if values[k] > SMALLEST else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def uniform_at(key, place):
     """A uniform with an address: the SplitMix64 finaliser of a key and a place."""
     x = key + np.uint64(place + 1) * STEP
@@ -58,7 +60,7 @@ def uniform_at(key, place):
     return np.float64(x >> np.uint64(11)) * 2.0**-53
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def softmax_rows(log_joint, log_sums):
     """Turn every row of ``log_joint`` (n, K) into shares that sum to one; ``log_sums`` (n,) gets log sum exp."""
     n_rows, n_components = log_joint.shape
@@ -85,7 +87,7 @@ def softmax_rows(log_joint, log_sums):
             log_sums[start + g] = tops[g] + math.log(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cholesky_solve(matrix, n, vector):
     """Replace ``vector`` (n,) by the solution of matrix x = vector; the lower half of ``matrix`` is overwritten.
 

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops that models of topics share."""
 
 from __future__ import annotations
@@ -5,12 +6,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ..jit import kernel
 from .kernels import exp_shares
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def share_rows(scores, temperature, weights, logs):
     """Turn ``scores`` (n, K) into shares of tempered scores times the weight of the row; ``logs`` (n,) get log sum exp."""
     n_rows, n_topics = scores.shape

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Collapsed Gibbs sweeps over index lists.
 
 The labels are the only truth.  Counts, and the logarithms made from them, are work space that is built from the labels; a
@@ -22,8 +23,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..jit import kernel
 from ..maths.latent_class_kernels import largest, score_row
 
 # Candidates this far below the best one are not looked at: exp(-45) is lost in a sum with 1.
@@ -72,31 +73,31 @@ class Work(NamedTuple):
     log_weight: np.ndarray  # (S,) log old(size); log new(t) at the lowest empty slot; else minus infinity
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def one_at(tables, t, m):
     """log(β + m)."""
     return tables.log_one[t, m] if m < tables.log_one.shape[1] else math.log(tables.beta[t] + m)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def zero_at(tables, t, m):
     """log(γ + m)."""
     return tables.log_zero[t, m] if m < tables.log_zero.shape[1] else math.log(tables.gamma[t] + m)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def seen_at(tables, t, m):
     """log(β + γ + m)."""
     return tables.log_seen[t, m] if m < tables.log_seen.shape[1] else math.log(tables.beta[t] + tables.gamma[t] + m)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grown_at(table, prior, t, m):
     """log Γ(prior + m) - log Γ(prior)."""
     return table[t, m] if m < table.shape[1] else math.lgamma(prior + m) - math.lgamma(prior)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_rows(lists, labels, sizes, ones, others):
     """Add the rows that have a label to ``sizes`` (S,), ``ones`` and ``others`` (D, S)."""
     for i in range(labels.shape[0]):
@@ -110,7 +111,7 @@ def count_rows(lists, labels, sizes, ones, others):
             others[lists.other_indices[p], k] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def seen_and_zeros(size, one, other, zeros_listed):
     """Known cells and zeros of a column in a block."""
     if zeros_listed:
@@ -118,7 +119,7 @@ def seen_and_zeros(size, one, other, zeros_listed):
     return size - other, size - other - one
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refresh_plain(tables, work, k):
     """:func:`refresh` where every cell is known and all columns share one pair β, γ: a third of the time."""
     n_slots, size = work.sizes.shape[0], work.sizes[k]
@@ -138,7 +139,7 @@ def refresh_plain(tables, work, k):
     work.base[k], work.own_base[k] = base, own_base
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refresh(tables, work, zeros_listed, k):
     """Work out everything about slot ``k`` from its counts."""
     n_slots, size = work.sizes.shape[0], work.sizes[k]
@@ -167,7 +168,7 @@ def refresh(tables, work, zeros_listed, k):
     work.base[k], work.own_base[k] = base, own_base
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refresh_weights(tables, sizes, log_weight):
     """Fill ``log_weight`` (S,); returns the lowest empty slot (S if there is none), the number of blocks and one more
     than the highest slot that can be drawn."""
@@ -185,7 +186,7 @@ def refresh_weights(tables, sizes, log_weight):
     return free, alive, max(end, min(free + 1, n_slots))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def own_score(lists, work, i, k):
     """Score of row ``i`` for its own block ``k`` of two or more rows, without itself."""
     score = work.own_base[k]
@@ -196,7 +197,7 @@ def own_score(lists, work, i, k):
     return score
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pick(scores, count, uniform, places):
     """The place that ``uniform`` falls on when places weigh exp(score).
 
@@ -218,7 +219,7 @@ def pick(scores, count, uniform, places):
     return places[n - 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weigh(tables, work, temperature, free, alive, own, own_value, count, scores):
     """Turn the first ``count`` likelihood scores into those of the conditional, for a row whose block is ``own``
     (-1: none).
@@ -233,7 +234,7 @@ def weigh(tables, work, temperature, free, alive, own, own_value, count, scores)
         scores[own] = temperature * own_value + tables.log_old[work.sizes[own] - 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep_rows(lists, labels, order, uniforms, tables, work, zeros_listed, temperature, first):
     """Draw the labels of the rows ``order[first:]`` anew, one after the other; returns where it stopped.
 
@@ -269,7 +270,7 @@ def sweep_rows(lists, labels, order, uniforms, tables, work, zeros_listed, tempe
     return order.shape[0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_row(lists, work, i, own, new):
     """Take row ``i`` out of slot ``own`` (-1: it is in none) and put it into ``new``."""
     if own >= 0:
@@ -287,7 +288,7 @@ def move_row(lists, work, i, own, new):
         work.others[d, new] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def assign_rows(lists, base, delta, other, weights, levels, uniforms, labels):
     """Fill ``labels``: a block for every row, all rows independent given the blocks' weights and probabilities.
 
@@ -312,7 +313,7 @@ def assign_rows(lists, base, delta, other, weights, levels, uniforms, labels):
         labels[i] = pick(scores, n_slots, uniforms[i], places)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_marginal(tables, sizes, ones, others, zeros_listed):
     """log p(X | partition): over blocks and columns, log B(β + c, γ + z) - log B(β, γ)."""
     total = 0.0

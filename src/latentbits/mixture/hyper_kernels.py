@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Draws of one prior mean per column."""
 
 from __future__ import annotations
@@ -5,15 +6,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ..jit import kernel
 from ..maths.kernels import uniform_at
 
 # Stepping out ends after this many steps to a side (Neal 2003), which keeps the draw exact for any density.
 STEPS = 20
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def column_density(logit, strength, ones, zeros, d):
     """log p(column d | blocks, mean, strength) for a mean with this logit, uniform a priori, up to a constant.
 
@@ -35,7 +36,7 @@ def column_density(logit, strength, ones, zeros, d):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def slice_means(ones, zeros, strength, keys, means):
     """Draw every column's mean in place by slice sampling on its logit (width 1, stepping out, shrinkage)."""
     for d in range(means.shape[0]):

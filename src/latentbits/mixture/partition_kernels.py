@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Distances between partitions."""
 
 from __future__ import annotations
@@ -5,10 +6,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from ..jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_losses(first, second, n_blocks, binder, information):
     """Fill the (A, B) distances between partitions ``first`` (A, N) and ``second`` (B, N), whose labels are below
     ``n_blocks``.
@@ -46,7 +48,7 @@ def pair_losses(first, second, n_blocks, binder, information):
             binder[a, b], information[a, b] = pairs, max(value / n_rows, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_together(labels, together):
     """Add to ``together`` (n, n) how many of the partitions ``labels`` (S, n) have two rows in one block."""
     n_rows = labels.shape[1]

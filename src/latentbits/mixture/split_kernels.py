@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Moves that split or merge whole blocks."""
 
 from __future__ import annotations
@@ -5,13 +6,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ..jit import kernel
 from ..maths.kernels import uniform_at
 from .gibbs_kernels import log_marginal, one_at, seen_and_zeros, seen_at, zero_at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def members_of(labels, a, b, i, j, key, out):
     """Fill ``out`` with the rows of slots ``a`` and ``b`` other than ``i`` and ``j``, in random order; returns how many."""
     count = 0
@@ -25,7 +26,7 @@ def members_of(labels, a, b, i, j, key, out):
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join(lists, i, side, sizes, ones, others):
     """Add row ``i`` to a side of a proposal."""
     sizes[side] += 1
@@ -35,7 +36,7 @@ def join(lists, i, side, sizes, ones, others):
         others[lists.other_indices[p], side] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join_counted(lists, i, side, sizes, ones, others, by_zeros, by_unknown):
     """:func:`join` for wide tables, with histograms (2, N + 1) of the sides' columns by c + u and by u."""
     sizes[side] += 1
@@ -55,7 +56,7 @@ def join_counted(lists, i, side, sizes, ones, others, by_zeros, by_unknown):
         others[d, side] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def side_base(tables, side, sizes, ones, others):
     """Sum over all columns of log(γ + zeros) - log(β + γ + known cells) of a side."""
     base = 0.0
@@ -66,7 +67,7 @@ def side_base(tables, side, sizes, ones, others):
     return base
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def side_base_counted(tables, side, sizes, by_zeros, by_unknown):
     """The same from the histograms, for one pair β, γ."""
     base, size = 0.0, sizes[side]
@@ -78,7 +79,7 @@ def side_base_counted(tables, side, sizes, by_zeros, by_unknown):
     return base
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def side_score(lists, tables, zeros_listed, i, side, sizes, ones, others, base):
     """log p(row i | the rows of a side), from its counts and their ``base`` (0 where zeros are listed)."""
     size, score = sizes[side], base
@@ -95,7 +96,7 @@ def side_score(lists, tables, zeros_listed, i, side, sizes, ones, others, base):
     return score
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, wide, first, tally):
     """Propose to split or to merge blocks, once per key from ``keys[first:]``; returns where it stopped.
 

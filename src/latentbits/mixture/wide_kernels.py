@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Collapsed Gibbs sweeps over wide tables.
 
 Most columns of a row are zero there, and a move must not touch them all.  The sums over columns come from histograms
@@ -7,12 +8,12 @@ of c + u and of u (u: unknown cells), as z = size - (c + u) and n = size - u; th
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ..jit import kernel
 from .gibbs_kernels import one_at, pick, refresh_weights, seen_at, weigh, zero_at
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def histograms(work, by_zeros, by_unknown):
     """Fill ``by_zeros`` and ``by_unknown`` (S, N + 1): columns of every slot by c + u and by u."""
     n_columns, n_slots = work.ones.shape
@@ -22,7 +23,7 @@ def histograms(work, by_zeros, by_unknown):
             by_unknown[k, work.others[d, k]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refresh_wide(tables, work, by_zeros, by_unknown, k):
     """The sums over columns of slot ``k``, with and without a row of its own."""
     size = work.sizes[k]
@@ -39,7 +40,7 @@ def refresh_wide(tables, work, by_zeros, by_unknown, k):
     work.base[k], work.own_base[k] = base, own_base
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shift(work, by_zeros, by_unknown, d, k, ones, others):
     """Change the counts of column ``d`` in slot ``k``, and the histograms with them."""
     by_zeros[k, work.ones[d, k] + work.others[d, k]] -= 1
@@ -50,7 +51,7 @@ def shift(work, by_zeros, by_unknown, d, k, ones, others):
     by_unknown[k, work.others[d, k]] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_wide(lists, work, by_zeros, by_unknown, i, k, step):
     """Add row ``i`` to slot ``k`` (``step`` 1) or take it out (-1)."""
     work.sizes[k] += step
@@ -60,7 +61,7 @@ def move_wide(lists, work, by_zeros, by_unknown, i, k, step):
         shift(work, by_zeros, by_unknown, lists.other_indices[p], k, 0, step)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_wide(lists, tables, work, i, count, scores):
     """Likelihood scores of row ``i`` for the first ``count`` slots, by looking counts up."""
     for k in range(count):
@@ -78,7 +79,7 @@ def score_wide(lists, tables, work, i, count, scores):
             scores[k] += seen_at(tables, 0, seen) - zero_at(tables, 0, seen - work.ones[d, k])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def own_score_wide(lists, tables, work, i, k):
     """Score of row ``i`` for its own block ``k`` of two or more rows, without itself, by looking counts up."""
     size, score = work.sizes[k], work.own_base[k]
@@ -100,7 +101,7 @@ def own_score_wide(lists, tables, work, i, k):
     return score
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep_rows_wide(lists, labels, order, uniforms, tables, work, by_zeros, by_unknown, temperature, first):
     """:func:`sweep_rows` for wide tables with one pair β, γ for all columns."""
     n_slots = work.sizes.shape[0]

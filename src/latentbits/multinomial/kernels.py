@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops over counts."""
 
 from __future__ import annotations
@@ -5,10 +6,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from ..jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_counts(indptr, indices, values, base, logs, scores):
     """Fill ``scores`` (n, K): ``base`` (K,) plus counts times ``logs`` (D, K)."""
     n_topics = base.shape[0]
@@ -21,7 +23,7 @@ def score_counts(indptr, indices, values, base, logs, scores):
                 scores[i, k] += count * logs[j, k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_counts(indptr, indices, values, shares, sums):
     """Add to ``sums`` (D, K) the counts of the rows times their ``shares`` (n, K)."""
     n_topics = shares.shape[1]
@@ -32,7 +34,7 @@ def sum_counts(indptr, indices, values, shares, sums):
                 sums[j, k] += count * shares[i, k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def aspect_rows(indptr, indices, values, weights, words, temperature, theta, sums, logs):
     """One EM step of the rows of PLSA: ``theta`` (n, K) is replaced, ``sums`` (D, K) get the weighted shares of the counts.
 
@@ -72,7 +74,7 @@ def aspect_rows(indptr, indices, values, weights, words, temperature, theta, sum
                 theta[i, k] = fresh[k] / total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fold_rows(indptr, indices, values, words, temperature, most, tol, theta, logs):
     """Fold rows in: steps on ``theta`` (n, K) alone until no share moves by more than ``tol``; ``words`` as above."""
     n_rows, n_topics = theta.shape
@@ -107,7 +109,7 @@ def fold_rows(indptr, indices, values, words, temperature, most, tol, theta, log
                 break
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rating_rows(indptr, indices, values, weights, tables, temperature, n_steps, theta, sums, logs):
     """EM steps of the users of a Gaussian PLSA: ``theta`` (n, K) is replaced ``n_steps`` times.
 

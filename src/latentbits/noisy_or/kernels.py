@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops of the noisy-or E-step, row by row over the ones.
 
 Tables over columns and sources are flattened (D * W,), sources contiguous, their number W padded to a multiple of four by
@@ -10,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ..jit import kernel
 from .weight_kernels import CUT, weigh_ones
 
 # log odds below this are those of a source that is off for certain.
@@ -20,7 +21,7 @@ OFF = -37.0
 HUGE = 1e100
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_on(u):
     """log(1 - exp(-u)), the log probability of a one."""
     if u < 0.6931471805599453:
@@ -28,7 +29,7 @@ def log_on(u):
     return math.log1p(-math.exp(-u))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def softplus(a):
     """log(1 + exp(a))."""
     if a > 0.0:
@@ -36,7 +37,7 @@ def softplus(a):
     return math.log1p(math.exp(a)) if a > OFF else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sigmoid(a):
     """1 / (1 + exp(-a)), zero where it is below 1e-16."""
     if a > 0.0:
@@ -47,7 +48,7 @@ def sigmoid(a):
     return e / (1.0 + e)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_columns(indices, low, high, table, width, out):
     """Add the rows of ``table`` (D * W,) at the columns ``indices[low:high]`` to ``out`` (W,)."""
     for p in range(np.uint64(low), np.uint64(high)):
@@ -56,7 +57,7 @@ def add_columns(indices, low, high, table, width, out):
             out[k] += table[at + k]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def flip_gains(indices, low, high, base, prob, grown, floor, width, chunk, on, gains, factors):
     """Fill ``gains`` (W,): what every source adds to log P(x, s) if it is on, the others being as they are.
 
@@ -94,7 +95,7 @@ def flip_gains(indices, low, high, base, prob, grown, floor, width, chunk, on, g
             gains[k] += math.log(product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def greedy(indices, low, high, base, theta, prob, lift, e0, width, chunk, on, gains, grown, factors):
     """Climb log P(x, s) from s = 0 by the best single flip; fills ``on`` (W,), and ``gains`` (W,) at the end.
 
@@ -129,7 +130,7 @@ def greedy(indices, low, high, base, theta, prob, lift, e0, width, chunk, on, ga
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gain_of(indices, low, high, base, prob, e0, width, m):
     """log P(x, s) less that of s = 0, s being the sources with posteriors above one half."""
     total, product, any_on = 0.0, 1.0, False
@@ -153,7 +154,7 @@ def gain_of(indices, low, high, base, prob, e0, width, m):
     return total + math.log(product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle(
     indices, low, high, base, theta, lift, slope, theta0, top, width, rounds, tol, cell_tol,
     m, odds, winner, first, contenders, q, credit, rest, work,
@@ -186,7 +187,7 @@ def settle(
             break
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bound_of(odds, width):
     """Sum of log(1 + exp(odds)): the part of the bound that depends on the sources."""
     value = 0.0
@@ -195,7 +196,7 @@ def bound_of(odds, width):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_sums(indices, low, n_ones, weight, m, theta, theta0, e0, width, winner, first, contenders, q, rest, on, leak):
     """Add the sums of a row to ``on`` (D * W,), Σ m / (1 - exp(-θ0 - θ/q)), and to ``leak`` (D,) what q m adds to its own."""
     for p in range(n_ones):
@@ -216,7 +217,7 @@ def add_sums(indices, low, n_ones, weight, m, theta, theta0, e0, width, winner, 
                 leak[j] += weight * q[c] * m[k] * (rest[c] - 1.0 / e0[j])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def infer_rows(
     indptr, indices, unknown_indptr, unknown_indices, weights, bias, theta, prob, lift, slope, theta0, e0, top,
     options, shares, values, odds_out, on, leak,
@@ -308,7 +309,7 @@ def infer_rows(
             )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def probe_rows(
     indptr,
     indices,

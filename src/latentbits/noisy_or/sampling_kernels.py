@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops that judge a row beyond the bound: importance sampling, Gibbs sweeps, inclusion and exclusion, mean field.
 
 Tables are those of :mod:`.kernels`.  Random numbers come from a SplitMix64 counter (Steele, Lea & Flood 2014) that starts
@@ -9,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ..jit import kernel
 from .kernels import add_columns, gain_of, log_on, sigmoid
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -20,7 +21,7 @@ NOTHING = 1e-9
 MOST_STATES = 8
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def uniform(state):
     """A number in [0, 1) from a counter."""
     x = state
@@ -30,7 +31,7 @@ def uniform(state):
     return float(x >> np.uint64(11)) * 2.0**-53
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def row_base(i, indptr, indices, unknown_indptr, unknown_indices, bias, theta, base):
     """Fill ``base`` (W,): log odds of the sources of a row without any credit for its ones."""
     width = np.uint64(bias.shape[0])
@@ -40,7 +41,7 @@ def row_base(i, indptr, indices, unknown_indptr, unknown_indices, bias, theta, b
     add_columns(unknown_indices, unknown_indptr[i], unknown_indptr[i + 1], theta, width, base)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def importance_rows(
     indptr, indices, unknown_indptr, unknown_indices, bias, theta, prob, e0, prior, shares, keys, n_draws,
     values, errors, sizes,
@@ -83,7 +84,7 @@ def importance_rows(
         errors[i] = math.sqrt(max(squares * n_draws / (total * total) - 1.0, 0.0) / n_draws)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gibbs_rows(
     indptr, indices, unknown_indptr, unknown_indices, bias, theta, prob, theta0, keys, n_sweeps, n_burn, on, means
 ):
@@ -134,7 +135,7 @@ def gibbs_rows(
                     means[i, k] += chance / n_sweeps
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def quickscore_rows(
     indptr, indices, unknown_indptr, unknown_indices, theta, total, theta0, prior, most, values, errors, shares
 ):
@@ -205,7 +206,7 @@ def quickscore_rows(
             values[i], errors[i] = np.nan, np.inf
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expected_log_on(theta0, m, strengths, n, most_states):
     """E log(1 - exp(-u)), u = θ0 + Σ s θ with independent s ~ Bernoulli(m): through all states, or by a series."""
     if n <= most_states:
@@ -244,7 +245,7 @@ def expected_log_on(theta0, m, strengths, n, most_states):
     return value - tail
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mean_field_rows(
     indptr, indices, unknown_indptr, unknown_indices, bias, theta, theta0, top, n_sweeps, tol, shares, values
 ):

@@ -1,3 +1,4 @@
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Weights of the sources at a one: which contend for it, and the best weights by Newton steps or by their level.
 
 Tables are those of :mod:`.kernels`; symbols those of the module text of :mod:`.model`.
@@ -8,7 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from ..jit import kernel
 
 # Sources below this posterior get no weight in the bound of a row.
 CUT = 1e-9
@@ -22,7 +24,7 @@ FLAT = 15.0
 NEWTON_STEPS = 12
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def lift_of(t, theta0, top):
     """d, φ and 1 / expm1(θ0 + t) at a strength t: see the module text of :mod:`.model`."""
     if t > FAR:
@@ -37,7 +39,7 @@ def lift_of(t, theta0, top):
     return d, d - t * left, left
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def share_cell(at, theta0, top, start, n_sources, m, theta, sources, q, credit, rest, tol, work):
     """Best weights ``q`` of the sources that contend for a one, by Newton steps.
 
@@ -86,7 +88,7 @@ def share_cell(at, theta0, top, start, n_sources, m, theta, sources, q, credit, 
         credit[c] = q[c] * d
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def strength_at(wanted, least, theta0, top):
     """The t ≥ ``least`` at which φ(t) is ``wanted``, which is below ``top``: Newton steps inside a bracket."""
     low, high = least, FAR
@@ -111,7 +113,7 @@ def strength_at(wanted, least, theta0, top):
     return t
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill_up(at, theta0, top, start, n_sources, m, theta, sources, q):
     """Best weights by their level: all with weight have the same slope m φ(θ/q), and the weights sum to one."""
     end = start + n_sources
@@ -144,7 +146,7 @@ def fill_up(at, theta0, top, start, n_sources, m, theta, sources, q):
         q[c] /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weights_at(level, at, theta0, top, start, n_sources, m, theta, sources, q):
     """Fill ``q`` with the weights at which slopes are ``level``; returns their sum and its derivative."""
     total, change = 0.0, 0.0
@@ -160,7 +162,7 @@ def weights_at(level, at, theta0, top, start, n_sources, m, theta, sources, q):
     return total, change
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def contend(at, top, candidates, n_candidates, m, theta, slope, start, contenders):
     """Which sources have weight at a one: fills ``contenders`` from place ``start``, the best first; returns their number.
 
@@ -184,7 +186,7 @@ def contend(at, top, candidates, n_candidates, m, theta, slope, start, contender
     return n_sources
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_weights(at, start, n_sources, m, theta, sources, q):
     """Weights in proportion to m θ, from which the best ones are looked for."""
     total = 0.0
@@ -195,7 +197,7 @@ def first_weights(at, start, n_sources, m, theta, sources, q):
         q[c] = max(q[c] / total, 1e-12)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def weigh_ones(
     indices, low, n_ones, candidates, n_candidates, theta, lift, slope, theta0, top, width, cell_tol,
     m, odds, winner, first, contenders, q, credit, rest, work,
@@ -222,7 +224,7 @@ def weigh_ones(
     first[n_ones] = place
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def credit_of_ones(theta, theta0, top, slope, lift, m, cell_tol, out):
     """What single ones add to the log odds of the sources; ``theta``, ``slope``, ``lift``, ``m`` and ``out`` are (n, K)."""
     n_cells, n_sources = m.shape
