@@ -81,8 +81,6 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
         How cells are predicted: at the memberships that fit the row best, or by the mean over them, distributed as in the
         other training rows, given the known cells of the row.  The second predicts better where rows have few known cells,
         the first is quicker.
-    random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
-        As in :class:`~latentbits.BernoulliMixture`.
 
     Attributes
     ----------

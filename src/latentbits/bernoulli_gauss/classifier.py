@@ -62,8 +62,12 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
         As in :class:`BernoulliGaussMixture`; "all" are all entries of a row.
     class_prior : {"uniform", "empirical"} or array
         Class priors; uniform is the paper.
-    smoothing, value_smoothing, variance_floor, max_iter, tol, n_init, init, random_state, n_jobs
+    smoothing, value_smoothing, variance_floor : float
+        As in :class:`BernoulliGaussMixture`, for the mixtures of all classes.
+    init : str or array
         As in :class:`BernoulliGaussMixture`.
+    checkpoint : path or None
+        Where the state of the fits is written, one file per class: the path with "-0", "-1", ... behind it.
 
     Attributes
     ----------

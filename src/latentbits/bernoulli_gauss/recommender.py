@@ -71,10 +71,8 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         What to do with two ratings of one item by one user.
     unknown : {"error", "prior"}
         Users and items that were not fitted are refused, or answered by what holds for everybody.
-    init, n_init, max_iter, tol
+    init : {"portfolio", "k-means", "anneal", "random"}
         As in :class:`BernoulliGaussMixture`.
-    random_state, n_jobs, block_rows, verbose, time_limit, checkpoint, callbacks
-        As in :class:`~latentbits.BernoulliMixture`.
 
     Attributes
     ----------

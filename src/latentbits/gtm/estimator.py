@@ -84,10 +84,6 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
         The plane of the principal axes; rows spread evenly along them; random weights; or given basis weights.
     n_init : int
         Starts if they are random; the others are the same every time.
-    tol : float
-        A start has settled when a pass gains less than this many nats per observed cell.
-    random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
-        As in :class:`~latentbits.BernoulliMixture`.
 
     Attributes
     ----------

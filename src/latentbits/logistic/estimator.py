@@ -27,8 +27,6 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
     ----------
     n_components : int
         Number of components K.
-    tol : float
-        A start has settled when a step gains less than this many nats per observed cell.
     ridge : float
         ρ > 0 of the penalty ``ρ/2 (|U|² + |V|²)``.  Without it log odds grow without bound.  0.1 predicts better than the
         default; 1e-3 is near maximum likelihood.
@@ -44,8 +42,6 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
         the first is quicker.
     accelerate : bool
         Use the L-BFGS steps; without them ``solver="lbfgs"`` climbs by the bound of uniform curvature.
-    random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
-        As in :class:`~latentbits.BernoulliMixture`.
 
     Attributes
     ----------

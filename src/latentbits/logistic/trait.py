@@ -25,14 +25,10 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
     ----------
     n_components : int
         Number of traits K.
-    tol : float
-        A start has settled when a pass gains less than this many nats per observed cell.
     n_inner : int
         Updates of every row's posterior per pass.
     ridge : float
         Precision of a weak Gaussian prior on loadings and offsets.
-    random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
-        As in :class:`~latentbits.BernoulliMixture`.
 
     Attributes
     ----------

@@ -206,8 +206,6 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, OptimiserOpt
         Concentration of the class weights.
     beta, gamma : float
         Prior of a cell: Beta(beta, gamma); beta weighs ones, gamma zeros.
-    tol : float
-        A start has settled when a pass gains less than this many nats per observed cell.
     init : {"random", "k-means++"}
         Starting profiles: drawn around the column marginals, or seeded at rows far from each other.
     average_restarts : bool
@@ -215,8 +213,6 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, OptimiserOpt
         from the best.
     average : {"mean", "joint"}
         How they are averaged: every start with the same say, or weighted by how well it explains the row.
-    random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
-        As in :class:`BernoulliMixture`.
 
     Attributes
     ----------

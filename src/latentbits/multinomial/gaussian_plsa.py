@@ -167,8 +167,6 @@ class GaussianPLSA(RecommendingMixin, OptimiserOptions, LatentBitsEstimator):  #
         What to do with two ratings of one item by one user.
     unknown : {"error", "prior"}
         Users and items that were not fitted are refused, or answered by what holds for everybody.
-    n_init, max_iter, tol, random_state, n_jobs, block_rows, verbose, time_limit, checkpoint, callbacks
-        As in :class:`~latentbits.PLSA`.
 
     Attributes
     ----------

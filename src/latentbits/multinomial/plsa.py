@@ -163,10 +163,6 @@ class PLSA(RowStateMixin, OptimiserOptions, LatentBitsEstimator):
         η ≥ 0 tokens of every word added to every topic; 0 is maximum likelihood.
     n_init : int
         Random starts; the best is kept.
-    tol : float
-        A start has settled when a pass gains less than this many nats per entry of the table.
-    random_state, n_jobs, block_rows, verbose, warm_start, time_limit, checkpoint, callbacks
-        As in :class:`~latentbits.BernoulliMixture`.
 
     Attributes
     ----------

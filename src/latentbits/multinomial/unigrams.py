@@ -129,10 +129,6 @@ class MixtureOfUnigrams(MembershipsMixin, OptimiserOptions, LatentBitsEstimator)
         Starts: k-means and three annealed random ones; one kind only; or given shares or labels of the rows.
     n_init : int
         How often the starts are repeated.
-    tol : float
-        A start has settled when a pass gains less than this many nats per entry of the table.
-    random_state, n_jobs, block_rows, verbose, warm_start, time_limit, checkpoint, callbacks
-        As in :class:`~latentbits.BernoulliMixture`.
 
     Attributes
     ----------

@@ -84,8 +84,6 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
     zero_truncated : bool
         The table has no empty rows because they were left out, not by chance: the likelihood of a row is divided by the
         probability that it is not empty.
-    random_state, n_jobs, block_rows, verbose, warm_start, binarize, time_limit, checkpoint, callbacks
-        As in :class:`~latentbits.BernoulliMixture`.
 
     Attributes
     ----------
