@@ -94,7 +94,7 @@ class OnePass:
         sums, _ = table_sums(self.sweep)
         estimator = AspectBernoulli(k, random_state=0)
         self.model = estimator._build_model(sums)
-        self.params: AspectParams = estimator._init_params(self.model, self.sweep, 0, 0)
+        self.params: AspectParams = estimator._initializer(self.model)(self.sweep, 0, 0)
         self.rows = [
             self.model.init_rows(self.sweep.source.block(b), self.params, 0, 0) for b in range(self.sweep.n_blocks)
         ]

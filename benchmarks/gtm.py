@@ -42,7 +42,7 @@ class Passes:
         self.sweep, self.n = LocalSweep(source), n
         sums, _ = table_sums(self.sweep)
         self.model = estimator._build_model(sums)
-        self.params = estimator._init_params(self.model, self.sweep, 0, 0)
+        self.params = estimator._initializer(self.model)(self.sweep, 0, 0)
 
     def __call__(self) -> float:
         state = State(Point(self.params, [None] * self.sweep.n_blocks))

@@ -82,7 +82,7 @@ def one_pass(X: sp.csr_array, n_components: int, n_jobs: int = 1):
     sweep = LocalSweep(source, n_jobs)
     marginals = np.clip(np.asarray(X.mean(axis=0)).ravel(), 1e-6, 0.99)
     model = MixtureModel(n_components, marginals, total_weight=float(X.shape[0]))
-    params = random_start(model, 0, 0)
+    params = random_start(model, None, 0, 0)
     nothing = [None] * sweep.n_blocks
 
     def run():

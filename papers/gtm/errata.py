@@ -29,7 +29,7 @@ class Printed:
         self.model = estimator._build_model(table_sums(self.sweep)[0])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ImproperPriorWarning)
-            self.params = estimator._init_params(self.model, self.sweep, 0 if seed is None else seed, 0)
+            self.params = estimator._initializer(self.model)(self.sweep, 0 if seed is None else seed, 0)
 
     def sums(self):
         """Statistics of a pass, and the log-likelihood."""

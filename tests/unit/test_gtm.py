@@ -232,7 +232,7 @@ def test_identity_is_the_mixture_step_by_step():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentBitsWarning)
         first = begin.fit(X)
-        logits = first._init_params(first._model, None, 3, 0).weights.T
+        logits = first._initializer(first._model)(None, 3, 0).weights.T
         for n in (1, 2, 5, 20):
             ours = BinaryGTM((3, 2), basis="identity", init=logits, smoothing=1.0, max_iter=n, tol=0.0).fit(X)
             theirs = BernoulliMixture(

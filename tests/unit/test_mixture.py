@@ -218,7 +218,7 @@ def test_hamming_and_starts():
     wanted = ((table != row) & known).sum(axis=1)
     assert hamming(block, row).tolist() == wanted.tolist()
     model = MixtureModel(4, np.full(6, 0.3))
-    a, b = random_start(model, 1, 0), random_start(model, 1, 1)
+    a, b = random_start(model, None, 1, 0), random_start(model, None, 1, 1)
     assert a.probs.shape == (4, 6) and not np.array_equal(a.probs, b.probs)
 
 

@@ -60,7 +60,7 @@ def opened(X, k):
     sums, _ = table_sums(sweep)
     estimator = AspectBernoulli(k, random_state=0)
     model = estimator._build_model(sums)
-    params = estimator._init_params(model, sweep, 0, 0)
+    params = estimator._initializer(model)(sweep, 0, 0)
     rows = [model.init_rows(sweep.source.block(b), params, 0, 0) for b in range(sweep.n_blocks)]
     return sweep, model, params, rows
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any, ClassVar
 
@@ -25,8 +25,8 @@ from ..base.options import (
     option_fields,
 )
 from ..data.block import Block
-from ..data.rng import stream
 from ..data.summary import Totals
+from ..engine.restarts import Given, InitParams
 from ..engine.stepwise_em import StreamState
 from ..errors import DuplicateComponentWarning, EmptyComponentWarning, InputError, TableWarning
 from ..maths.empirical_bayes import MOST_ROWS, LatentSample
@@ -36,8 +36,6 @@ from .params import AspectParams, AspectStats, Tally
 from .phantoms import cause_numbers, kinds_of
 from .series import RowSums
 
-# Where the probabilities of pinned causes stand.
-PINNED = 1e-6
 # Share of the tolerance that polynomials may take up on the way.
 SERIES_SHARE = 0.1
 # Clip of the empirical-Bayes score in maximum-likelihood mode, where an unseen one would have probability zero.
@@ -200,19 +198,9 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
 
     # Starts.
 
-    def _init_params(self, model: AspectModel, sweep: Any, seed: int, restart: int) -> AspectParams:
-        probs = self._given_probs(model)
-        if probs is None:
-            marginals = model.constant
-            noise = stream(seed, "start", restart).random((model.n_components, len(marginals)))
-            # Noise far above the share of ones would only make every column look dense at first.
-            probs = 0.75 * marginals + 0.25 * noise * np.minimum(1.0, 10.0 * marginals)
-        probs = np.clip(probs, FLOOR, 1.0 - FLOOR)
-        free = model.n_components - model.n_pinned
-        probs[free:] = PINNED
-        if model.n_pinned_on:
-            probs[-model.n_pinned_on :] = 1.0 - PINNED
-        return AspectParams(np.where(model.active, probs, model.constant))
+    def _initializer(self, model: AspectModel) -> InitParams:
+        given = self._given_probs(model)
+        return model.init_params if given is None else Given(model.held(given))
 
     def _given_probs(self, model: AspectModel) -> Any:
         """Starting probabilities from the user, or None."""
@@ -235,12 +223,10 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
             )
         return probs
 
-    def _init_rows(self, model: AspectModel, sweep: Any, params: Any, seed: int, restart: int, X: Any) -> list[Any]:
-        going_on = params.latent is not None
-        if not going_on and (isinstance(self.init, tuple) or hasattr(self.init, "predict_proba")):
-            shares = self._given_shares(model, X)
-            return sweep.map(_GivenRows(shares), [None] * sweep.n_blocks)[1]
-        return super()._init_rows(model, sweep, params, seed, restart, X)
+    def _given_rows(self, model: AspectModel, sweep: Any, X: Any) -> Any:
+        if not (isinstance(self.init, tuple) or hasattr(self.init, "predict_proba")):
+            return None
+        return sweep.map(_GivenRows(self._given_shares(model, X)), [None] * sweep.n_blocks)[1]
 
     def _given_shares(self, model: AspectModel, X: Any) -> Any:
         """Starting memberships from the user or from a mixture."""
@@ -258,14 +244,15 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
             raise InputError(f"{self._name}: the memberships in init must be 0 or more and sum to one in every row.")
         return shares
 
-    def _warm_start_params(self, model: AspectModel, fresh: AspectParams) -> AspectParams:
+    def _warm_start_params(self, model: AspectModel, fresh: Callable[[], AspectParams]) -> AspectParams:
         """Exact zeros would never come back; columns that vary only now, and held causes, start anew."""
         probs = np.where(model.active, np.clip(self._params.probs, FLOOR, 1.0 - FLOOR), model.constant)
-        if fresh is not self._params:
+        new_start = fresh()
+        if new_start is not self._params:
             new = model.active & (np.ptp(self._params.probs, axis=0) < 1e-9)
-            probs = np.where(new, fresh.probs, probs)
+            probs = np.where(new, new_start.probs, probs)
             free = model.n_components - model.n_pinned
-            probs[free:] = np.where(model.active, fresh.probs, probs)[free:]
+            probs[free:] = np.where(model.active, new_start.probs, probs)[free:]
         return self._params._replace(probs=probs)
 
     def _n_starts(self) -> int:

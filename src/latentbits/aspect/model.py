@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 
 from ..data.block import ONE, UNKNOWN, ZERO, Block, Float, TileMarks, row_hashes
-from ..data.rng import content_uniforms
+from ..data.rng import content_uniforms, stream
 from ..engine.protocols import Causes, ExtraPass, StagedModel
 from ..maths.empirical_bayes import (
     blank_rows,
@@ -60,6 +60,8 @@ from .series import (
 
 # Exact zeros never come back from a multiplicative update; starts and jumps stay this far from them.
 FLOOR = 1e-10
+# Where the probabilities of pinned causes stand.
+PINNED = 1e-6
 # A cause with less than this share of all memberships is dead: its probabilities are kept as they are.
 DEAD = 1e-8
 # Cells of a tile: three arrays of it stay in a core's cache.
@@ -108,6 +110,20 @@ class AspectModel(StagedModel):
         return 2 * self.row_error * self.total_weight if self.row_error > ROUNDING else 0.0
 
     # Starts and passes.
+
+    def init_params(self, sweep: Any, seed: int, restart: int) -> AspectParams:
+        """Probabilities around the marginals."""
+        noise = stream(seed, "start", restart).random((self.n_components, len(self.constant)))
+        # Noise far above the share of ones would only make every column look dense at first.
+        return self.held(0.75 * self.constant + 0.25 * noise * np.minimum(1.0, 10.0 * self.constant))
+
+    def held(self, probs: Float) -> AspectParams:
+        """Starting probabilities, with pinned causes and columns that do not vary where they are held."""
+        probs = np.clip(probs, FLOOR, 1.0 - FLOOR)
+        probs[self.n_components - self.n_pinned :] = PINNED
+        if self.n_pinned_on:
+            probs[-self.n_pinned_on :] = 1.0 - PINNED
+        return AspectParams(np.where(self.active, probs, self.constant))
 
     def init_rows(self, block: Block, params: AspectParams, seed: int, restart: int) -> Any:
         """Memberships drawn uniformly from the simplex, by what the row holds; of a fit that goes on, folded in."""

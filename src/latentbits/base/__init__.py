@@ -21,7 +21,7 @@ from .streaming import StreamingMixin
 class LatentBitsEstimator(StreamingMixin, AnswersMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):
     """Shared parameters and methods of all families.
 
-    Subclasses define ``__init__``, ``_build_model``, ``_init_params`` and the attributes that scikit-learn's users expect in
+    Subclasses define ``__init__``, ``_build_model``, ``_initializer`` and the attributes that scikit-learn's users expect in
     ``_set_fitted_attributes``.
     """
 

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .. import persist
 from ..data.summary import Totals
 from ..engine import events
 from ..engine.checkpoint import read_sealed
-from ..engine.em import EMOptions, Point
+from ..engine.em import EMOptions
 from ..engine.protocols import Rows, Sweep
-from ..engine.restarts import Bookmark, Restart, Result, fit_restarts
+from ..engine.restarts import Bookmark, Given, InitParams, Restart, Result, Starts, fit_restarts
 from ..engine.sweep import sweep_of
 from ..errors import InputError
 from .callbacks import SklearnCallbacks
 from .common import digest_of, seed_of
 from .doubts import DoubtsMixin
-from .passes import InitRows, fingerprint, table_sums
+from .passes import fingerprint, table_sums
 from .sklearn_api import callback_management_context, effective_n_jobs
 
 
 class FittingMixin(DoubtsMixin):
     """The half of the shell that fits.
 
-    Families supply ``_build_model``, ``_init_params`` and ``_set_fitted_attributes``.
+    Families supply ``_build_model``, ``_initializer`` and ``_set_fitted_attributes``.
     """
 
     # By which the number of components is chosen if nothing else is asked for.
@@ -43,12 +46,12 @@ class FittingMixin(DoubtsMixin):
         """The model for a table with these sums."""
         raise NotImplementedError
 
-    def _init_params(self, model: Any, sweep: Sweep, seed: int, restart: int) -> Any:
-        """Starting parameters of a restart."""
+    def _initializer(self, model: Any) -> InitParams:
+        """How starting parameters are found: a function of the family's maths."""
         raise NotImplementedError
 
-    def _warm_start_params(self, model: Any, fresh: Any) -> Any:
-        """Parameters from which a warm start goes on; ``fresh`` are those of a new start."""
+    def _warm_start_params(self, model: Any, fresh: Callable[[], Any]) -> Any:
+        """Parameters from which a warm start goes on; ``fresh`` gives those of a new start."""
         return self._params
 
     def _n_starts(self) -> int:
@@ -59,13 +62,9 @@ class FittingMixin(DoubtsMixin):
         """What a checkpoint must agree in beside the options that can be written down."""
         return ""
 
-    def _init_rows(self, model: Any, sweep: Sweep, params: Any, seed: int, restart: int, X: Any) -> Rows:
-        """Row state at the start, where the blocks are."""
-        nothing: Rows = [None] * sweep.n_blocks
-        if not model.has_row_state:
-            return nothing
-        rows: Rows = sweep.map(InitRows(model, seed, restart), nothing, params)[1]
-        return rows
+    def _given_rows(self, model: Any, sweep: Sweep, X: Any) -> Rows | None:
+        """Row state at the start, if the user gave it."""
+        return None
 
     def _set_fitted_attributes(self) -> None:
         """Set the fitted attributes that belong to the family from ``_params``."""
@@ -102,14 +101,12 @@ class FittingMixin(DoubtsMixin):
         model = self._build_model(sums)
         seed = self._fit_seed()
         warm = bool(self.warm_start) and getattr(self, "_params", None) is not None
+        start = Starts(
+            model, sweep, self._initializer(model), seed, None if warm else self._given_rows(model, sweep, X)
+        )
         if warm:
             self._check_warm_start(len(sums.ones), "warm_start")
-
-        def start(restart: int) -> Point:
-            params = self._init_params(model, sweep, seed, restart)
-            params = self._warm_start_params(model, params) if warm else params
-            return Point(params, self._init_rows(model, sweep, params, seed, restart, X))
-
+            start = replace(start, init=Given(self._warm_start_params(model, partial(start.params, 0))))
         options = EMOptions(
             max_iter=self.max_iter,
             tol=self.tol,

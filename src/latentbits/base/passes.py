@@ -55,16 +55,6 @@ def fingerprint(digest: int) -> str:
     return f"{digest % 2**64:016x}"
 
 
-class InitRows:
-    """Row state of a block at the start."""
-
-    def __init__(self, model: Any, seed: int, restart: int) -> None:
-        self.model, self.seed, self.restart = model, seed, restart
-
-    def __call__(self, block: Block, rows: Any, params: Any) -> tuple[None, Any]:
-        return None, self.model.init_rows(block, params, self.seed, self.restart)
-
-
 class Scored:
     """Weighted sum of a value per row of a block, and the weight; ``question(block, precomputed)`` gives the values."""
 

@@ -83,7 +83,7 @@ class StreamingMixin(FittingMixin):
 
     def _init_stream_params(self, sweep: Sweep, sums: Totals, seed: int) -> Any:
         """Parameters with which a stream begins."""
-        return self._init_params(self._model, sweep, seed, 0)
+        return self._initializer(self._model)(sweep, seed, 0)
 
     def _continue_stream(self, sums: Totals) -> None:
         """Count the next rows in; after a fit its parameters stand for the rows that it saw."""
@@ -98,4 +98,4 @@ class StreamingMixin(FittingMixin):
             self.converged_ = False
         self._stream_sums = add(self._stream_sums, sums)
         self._model = self._stream_model(self._build_model(self._stream_sums))
-        self._params = self._warm_start_params(self._model, self._params)
+        self._params = self._warm_start_params(self._model, lambda: self._params)

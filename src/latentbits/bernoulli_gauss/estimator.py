@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -16,8 +16,9 @@ from ..data.block import Float
 from ..data.summary import ValueTotals
 from ..data.values import REALS, ValueBlock
 from ..engine.em import EMOptions, Point, State, em
+from ..engine.restarts import InitParams
 from ..errors import InputError, NotConvergedWarning, TableWarning
-from ..maths.topics import given_shares, given_start, n_starts, started
+from ..maths.topics import n_starts, topic_initializer
 from .alternating import PrefixModel, alternate
 from .model import LbgModel, LbgParams, Words, round_half_up
 from .soft import SoftModel, SoftParams
@@ -212,15 +213,10 @@ class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):
     def _n_starts(self) -> int:
         return n_starts(self.init, int(self.n_init)) if isinstance(self.init, str) else 1
 
-    def _init_params(self, model: Any, sweep: Any, seed: int, restart: int) -> Any:
-        n_columns = len(model.words.centers)
-        if isinstance(self.init, str):
-            params: Any = started(model, sweep, self.init, n_columns, seed, restart)
-        else:
-            params = given_start(model, sweep, given_shares(self.init, sweep, model.n_components, self._name))
-        return params
+    def _initializer(self, model: Any) -> InitParams:
+        return topic_initializer(model, self.init, self._name)
 
-    def _warm_start_params(self, model: Any, fresh: Any) -> Any:
+    def _warm_start_params(self, model: Any, fresh: Callable[[], Any]) -> Any:
         if not isinstance(self._params, model.params_type):
             raise InputError(f"{self._name}: warm_start cannot go on with other indicators. Make a new estimator.")
         return self._params

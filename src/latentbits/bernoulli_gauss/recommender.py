@@ -15,8 +15,9 @@ from ..base.recommending import RecommendingMixin
 from ..data.block import Float
 from ..data.ratings import Ratings
 from ..data.summary import ValueTotals
+from ..engine.restarts import InitParams
 from ..errors import InputError
-from ..maths.topics import n_starts, started
+from ..maths.topics import n_starts, topic_initializer
 from .model import LOG_TWO_PI, LbgModel, LbgParams, LbgPrecomputed, Words
 
 
@@ -167,9 +168,8 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
     def _n_starts(self) -> int:
         return n_starts(self.init, int(self.n_init))
 
-    def _init_params(self, model: RatingModel, sweep: Any, seed: int, restart: int) -> LbgParams:
-        params: LbgParams = started(model, sweep, self.init, self.n_features_in_, seed, restart)
-        return params
+    def _initializer(self, model: RatingModel) -> InitParams:
+        return topic_initializer(model, self.init, self._name)
 
     def _set_fitted_attributes(self) -> None:
         params = self._params

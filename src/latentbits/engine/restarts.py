@@ -10,15 +10,68 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..data.block import Block
 from ..errors import FileError, FitError
 from .checkpoint import read_sealed, write_sealed
 from .em import EMOptions, Point, State, em
 from .events import Begin, End, Listener, Progress
-from .protocols import Model, SummarisesRestarts, Sweep
+from .protocols import HasRowState, Model, Params, Rows, SummarisesRestarts, Sweep
 from .stats import flatten, shape_of, unflatten
 
 # Two starts that end closer than this (relative) are said to have found the same value.
 SAME_VALUE = 1e-5
+
+
+InitParams = Callable[[Sweep, int, int], Params]  # starting parameters, from (sweep, seed, restart)
+
+
+class Given:
+    """Parameters that are given, the same for every start."""
+
+    def __init__(self, params: Params) -> None:
+        self.params = params
+
+    def __call__(self, sweep: Sweep, seed: int, restart: int) -> Params:
+        return self.params
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Where the starts of a fit begin: parameters by ``init``, and row state, by the model unless it is given."""
+
+    model: Model
+    sweep: Sweep
+    init: InitParams
+    seed: int
+    rows: Rows | None = None
+
+    def params(self, restart: int) -> Params:
+        """Starting parameters."""
+        return self.init(self.sweep, self.seed, restart)
+
+    def __call__(self, restart: int) -> Point:
+        params = self.params(restart)
+        if self.rows is not None:
+            return Point(params, self.rows)
+        return Point(params, init_rows(self.model, self.sweep, params, self.seed, restart))
+
+
+def init_rows(model: Model, sweep: Sweep, params: Params, seed: int, restart: int) -> Rows:
+    """Row state at the start, where the blocks are."""
+    nothing: Rows = [None] * sweep.n_blocks
+    if not (model.has_row_state and isinstance(model, HasRowState)):
+        return nothing
+    return sweep.map(_InitRows(model, seed, restart), nothing, params)[1]
+
+
+class _InitRows:
+    """Row state of a block at the start."""
+
+    def __init__(self, model: HasRowState, seed: int, restart: int) -> None:
+        self.model, self.seed, self.restart = model, seed, restart
+
+    def __call__(self, block: Block, rows: None, params: Params) -> tuple[None, Any]:
+        return None, self.model.init_rows(block, params, self.seed, self.restart)
 
 
 class Restart(NamedTuple):

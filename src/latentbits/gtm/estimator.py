@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..base.options import (
 )
 from ..data.block import Block, Float
 from ..data.summary import Totals
+from ..engine.restarts import Given, InitParams
 from ..engine.stepwise_em import StreamState
 from ..errors import ImproperPriorWarning, InputError, TableWarning
 from ..maths.latent_class import ClassPrecomputed, ClassStats
@@ -33,7 +35,7 @@ from .interpret import MapAnswers
 from .m_steps import HESSIAN_BYTES, M_STEPS
 from .model import GtmModel, GtmParams
 from .projection import refined
-from .starts import axes_of, pca_start, random_start, rank_start, uniform_prior
+from .starts import AxesStart, random_start, uniform_prior
 
 MOST_NODES = 100_000
 # Newton steps are taken up to this many functions, and while the Hessians of all features fit into memory at once.
@@ -311,31 +313,19 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
     def _n_starts(self) -> int:
         return int(self.n_init) if isinstance(self.init, str) and self.init == "random" else 1
 
-    def _init_params(self, model: GtmModel, sweep: Any, seed: int, restart: int) -> GtmParams:
-        if bool(self.warm_start) and getattr(self, "_params", None) is not None:
-            return self._params  # the fit goes on from there
-        if model.weight_prior == "girolami":
+    def _initializer(self, model: GtmModel) -> InitParams:
+        if model.weight_prior == "girolami" and not (self.warm_start and self.__sklearn_is_fitted__()):
             warnings.warn(
                 f"{self._name}: basis_prior='girolami' cannot be normalised and pulls every weight to its limit; the fit is "
                 "stopped when the likelihood falls. Use 'ridge' for anything but comparison with the paper.",
                 ImproperPriorWarning,
-                stacklevel=6,
+                stacklevel=4,
             )
         if not isinstance(self.init, str):
-            return GtmParams(self._given_weights(model), uniform_prior(model))
-        axes = None if self.init == "random" else axes_of(model, sweep)
-        if axes is None:
-            if self.init != "random":
-                warnings.warn(
-                    f"{self._name}: the rows vary in fewer directions than the map has; the start is random instead of "
-                    f"{self.init!r}.",
-                    TableWarning,
-                    stacklevel=6,
-                )
-            return random_start(model, seed, restart)
-        return pca_start(model, axes) if self.init == "pca" else rank_start(model, sweep, axes)
+            return Given(GtmParams(self._given_weights(model), uniform_prior(model)))
+        return partial(random_start if self.init == "random" else AxesStart(self.init, self._name), model)
 
-    def _warm_start_params(self, model: GtmModel, fresh: GtmParams) -> GtmParams:
+    def _warm_start_params(self, model: GtmModel, fresh: Callable[[], Any]) -> GtmParams:
         wanted, held = model.features.shape[1], self._params.weights.shape[1]
         if held != wanted:
             raise InputError(

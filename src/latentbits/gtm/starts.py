@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from ..data.block import Block, Float
 from ..data.rng import stream
+from ..errors import TableWarning
 from ..maths.block_pca import PrincipalAxes, block_pca, centred_scores
 from ..maths.latent_class import ClassStats, floored_weights
 from ..maths.row_sample import sample_rows
@@ -26,7 +28,7 @@ def uniform_prior(model: GtmModel) -> Float:
     return np.full(model.n_components, 1.0 / model.n_components)
 
 
-def random_start(model: GtmModel, seed: int, restart: int) -> GtmParams:
+def random_start(model: GtmModel, sweep: Any, seed: int, restart: int) -> GtmParams:
     """Normal weights on all functions but the constant, which stays at the marginals."""
     weights = model.empty_weights()
     noise = stream(seed, "start", restart).standard_normal(weights.shape)
@@ -87,3 +89,22 @@ class _Spread:
         shares *= (block.row_weights() / shares.sum(axis=1))[:, None]
         unseen = None if block.unknown is None else block.unknown.t_dot(shares)
         return ClassStats(shares.sum(axis=0), block.ones.t_dot(shares), unseen, 0.0), None
+
+
+class AxesStart:
+    """Starts along the principal axes: their plane ("pca"), or rows spread over the map by ranks ("pca-rank")."""
+
+    def __init__(self, kind: str, owner: str) -> None:
+        self.kind, self.owner = kind, owner
+
+    def __call__(self, model: GtmModel, sweep: Any, seed: int, restart: int) -> GtmParams:
+        axes = axes_of(model, sweep)
+        if axes is None:
+            warnings.warn(
+                f"{self.owner}: the rows vary in fewer directions than the map has; the start is random instead of "
+                f"{self.kind!r}.",
+                TableWarning,
+                stacklevel=8,  # leads to the user's call of fit
+            )
+            return random_start(model, sweep, seed, restart)
+        return pca_start(model, axes) if self.kind == "pca" else rank_start(model, sweep, axes)

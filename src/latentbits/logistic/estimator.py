@@ -10,8 +10,8 @@ import numpy as np
 
 from ..base import LatentBitsEstimator, RowStateMixin, records
 from ..base.options import AcceleratedOptions, BitOptions, Check, Number, OneOf, option_fields
-from ..data.rng import stream
 from ..data.summary import Totals
+from ..engine.restarts import InitParams
 from ..errors import InputError
 from ..maths.empirical_bayes import LatentSample
 from .linear import sigmoid
@@ -112,10 +112,8 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
             posterior=self.fill_in == "posterior",
         )
 
-    def _init_params(self, model: LogisticModel, sweep: Any, seed: int, restart: int) -> LogisticParams:
-        offset = model.base if model.with_offset else np.where(model.active, 0.0, model.base)
-        loadings = 0.1 * stream(seed, "start", restart).standard_normal((model.n_components, len(offset)))
-        return LogisticParams(np.where(model.active, loadings, 0.0), offset)
+    def _initializer(self, model: LogisticModel) -> InitParams:
+        return model.init_params
 
     def _set_fitted_attributes(self) -> None:
         self.components_, self.offset_ = self._params.loadings, self._params.offset

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.block import Block, Float
+from ..data.rng import stream
 from ..engine.protocols import ExtraPass
 from ..maths.empirical_bayes import (
     LatentSample,
@@ -100,6 +101,12 @@ class LogisticModel(LinearModel):
     def init_rows(self, block: Block, params: LogisticParams, seed: int, restart: int) -> Float:
         """Scores of zero: they are at their best after the first pass."""
         return np.zeros((block.n_rows, self.n_components))
+
+    def init_params(self, sweep: Any, seed: int, restart: int) -> LogisticParams:
+        """Small loadings around the marginals."""
+        offset = self.base if self.with_offset else np.where(self.active, 0.0, self.base)
+        loadings = 0.1 * stream(seed, "start", restart).standard_normal((self.n_components, len(offset)))
+        return LogisticParams(np.where(self.active, loadings, 0.0), offset)
 
     def precompute(self, params: LogisticParams) -> LogisticPrecomputed:
         """Loadings by column, those of constant columns zero."""

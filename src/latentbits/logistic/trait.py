@@ -10,8 +10,8 @@ import numpy as np
 
 from ..base import LatentBitsEstimator, records
 from ..base.options import BitOptions, Check, OptimiserOptions, Positive, Whole, option_fields
-from ..data.rng import stream
 from ..data.summary import Totals
+from ..engine.restarts import InitParams
 from .linear import sigmoid
 from .loadings import LoadingsTable
 from .trait_model import TraitModel, TraitParams
@@ -86,9 +86,8 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
             n_rounds=int(self.n_inner),
         )
 
-    def _init_params(self, model: TraitModel, sweep: Any, seed: int, restart: int) -> TraitParams:
-        loadings = 0.1 * stream(seed, "start", restart).standard_normal((model.n_components, len(model.base)))
-        return TraitParams(np.where(model.active, loadings, 0.0), model.base)
+    def _initializer(self, model: TraitModel) -> InitParams:
+        return model.init_params
 
     def _set_fitted_attributes(self) -> None:
         self.components_, self.offset_ = self._params.loadings, self._params.offset

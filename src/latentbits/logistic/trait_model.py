@@ -27,6 +27,7 @@ from scipy.special import ndtri
 from scipy.stats.qmc import Sobol
 
 from ..data.block import Block, Float
+from ..data.rng import stream
 from ..engine.protocols import ExtraPass
 from .linear import LinearModel, sigmoid
 
@@ -80,6 +81,11 @@ class TraitModel(LinearModel):
     def init_rows(self, block: Block, params: TraitParams, seed: int, restart: int) -> Float:
         """Scores of zero without spread: ξ then begins at |b|."""
         return np.zeros((block.n_rows, self.n_components * (self.n_components + 1)))
+
+    def init_params(self, sweep: Any, seed: int, restart: int) -> TraitParams:
+        """Small loadings around the marginals."""
+        loadings = 0.1 * stream(seed, "start", restart).standard_normal((self.n_components, len(self.base)))
+        return TraitParams(np.where(self.active, loadings, 0.0), self.base)
 
     def precompute(self, params: TraitParams) -> TraitPrecomputed:
         """Loadings by column."""

@@ -7,6 +7,7 @@ A model of topics has ``summed(block, shares)``, the sums of a block whose rows 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..data.block import Float
 from ..data.rng import content_uniforms
 from ..data.values import ValueBlock
 from ..engine.protocols import StagedModel
+from ..engine.restarts import InitParams
 from ..errors import InputError
 from .empirical_bayes import SPREAD, distinct
 
@@ -192,14 +194,26 @@ def n_starts(kind: str, n_init: int) -> int:
     return n_init * {"portfolio": N_PORTFOLIO, "anneal": len(COLD)}.get(kind, 1)
 
 
-def started(model: Any, sweep: Any, kind: str, n_columns: int, seed: int, restart: int) -> Any:
+def started(model: Any, kind: str, sweep: Any, seed: int, restart: int) -> Any:
     """Start number ``restart`` of a kind: "portfolio" (k-means, then annealed ones), "k-means", "anneal" or "random"."""
     if kind == "random":
         return random_start(model, sweep, seed, restart)
     number = restart % N_PORTFOLIO if kind == "portfolio" else restart % len(COLD) + 1
     if kind == "k-means" or number == 0:
-        return kmeans_start(model, sweep, n_columns, seed, restart)
+        return kmeans_start(model, sweep, sweep.source.shape[1], seed, restart)
     return random_start(model, sweep, seed, restart, COLD[number - 1])
+
+
+def topic_initializer(model: Any, init: Any, owner: str) -> InitParams:
+    """Starts of a kind, or shares or labels of the rows that are given."""
+    if isinstance(init, str):
+        return partial(started, model, init)
+    return partial(_given, model, init, owner)
+
+
+def _given(model: Any, init: Any, owner: str, sweep: Any, seed: int, restart: int) -> Any:
+    """The start that the user gave."""
+    return given_start(model, sweep, given_shares(init, sweep, model.n_components, owner))
 
 
 def given_shares(given: Any, sweep: Any, n_components: int, owner: str) -> Float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.options import AcceleratedOptions, BitOptions, Check, Number, WordOr, option_fields
 from ..data.summary import Totals
+from ..engine.restarts import Given, InitParams
 from ..engine.stepwise_em import StreamState
 from ..errors import InputError
 from ..maths.latent_class import ClassStats
@@ -102,12 +104,10 @@ class BernoulliMixture(MembershipsMixin, AveragingMixin, AcceleratedOptions, Bit
             keep_all=bool(self.average_restarts),
         )
 
-    def _init_params(self, model: MixtureModel, sweep: Any, seed: int, restart: int) -> MixtureParams:
+    def _initializer(self, model: MixtureModel) -> InitParams:
         if not isinstance(self.init, str):
-            return self._given_start(model)
-        if self.init == "k-means++":
-            return kmeanspp_start(model, sweep, seed, restart)
-        return random_start(model, seed, restart)
+            return Given(self._given_start(model))
+        return partial(kmeanspp_start if self.init == "k-means++" else random_start, model)
 
     def _n_starts(self) -> int:
         return int(self.n_init) if isinstance(self.init, str) else 1

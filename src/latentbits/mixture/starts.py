@@ -14,7 +14,7 @@ from .model import EDGE, MixtureModel, MixtureParams, seeded_profile
 SPREAD = 1.0
 
 
-def random_start(model: MixtureModel, seed: int, restart: int) -> MixtureParams:
+def random_start(model: MixtureModel, sweep: Sweep | None, seed: int, restart: int) -> MixtureParams:
     """Logits normal around those of the marginals, equal weights.
 
     Parameters are drawn, not responsibilities: the start does not depend on the order or the multiplicity of rows.

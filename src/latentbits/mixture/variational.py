@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -24,7 +25,8 @@ from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.options import BitOptions, Check, OneOf, OptimiserOptions, Positive, option_fields
 from ..data.block import Float
 from ..data.summary import Totals
-from ..engine.protocols import ExtraPass
+from ..engine.protocols import ExtraPass, Sweep
+from ..engine.restarts import InitParams
 from ..engine.stepwise_em import StreamState
 from ..maths.latent_class import ClassStats, class_precomputed
 from .averaging import AveragedModel, AveragingMixin
@@ -189,6 +191,14 @@ def _dirichlet_divergence(parameters: Float, prior: Float) -> float:
     return float(value + ((parameters - prior) * expected).sum())
 
 
+def _start(profiles: Any, model: VariationalModel, sweep: Sweep, seed: int, restart: int) -> VariationalParams:
+    """Sums that starting profiles of the EM mixture stand for."""
+    start = profiles(model, sweep, seed, restart)
+    mass = start.weights * model.total_weight
+    on = mass[:, None] * start.probs
+    return VariationalParams(mass, on, mass[:, None] - on)
+
+
 @option_fields
 class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, OptimiserOptions, BitOptions, LatentBitsEstimator):  # type: ignore[override]
     """Bayesian mixture of Bernoulli products by variational inference: a fast bound instead of chains.
@@ -276,16 +286,8 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, OptimiserOpt
     def _stream_model(self, model: VariationalModel) -> VariationalModel:
         return replace(model, reorder=False)
 
-    def _init_params(self, model: VariationalModel, sweep: Any, seed: int, restart: int) -> VariationalParams:
-        """Sums that the starting profiles of the EM mixture stand for."""
-        start = (
-            kmeanspp_start(model, sweep, seed, restart)
-            if self.init == "k-means++"
-            else random_start(model, seed, restart)
-        )
-        mass = start.weights * model.total_weight
-        on = mass[:, None] * start.probs
-        return VariationalParams(mass, on, mass[:, None] - on)
+    def _initializer(self, model: VariationalModel) -> InitParams:
+        return partial(_start, kmeanspp_start if self.init == "k-means++" else random_start, model)
 
     def _set_fitted_attributes(self) -> None:
         model: Any = self._model.best if isinstance(self._model, AveragedModel) else self._model

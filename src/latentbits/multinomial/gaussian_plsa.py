@@ -19,7 +19,8 @@ from ..data.block import Float
 from ..data.ratings import Ratings
 from ..data.rng import content_uniforms, stream
 from ..data.summary import ValueTotals
-from ..engine.protocols import ExtraPass, Model
+from ..engine.protocols import ExtraPass, Model, Sweep
+from ..engine.restarts import InitParams
 from ..errors import InputError
 
 FOLD_IN_STEPS = 20
@@ -66,6 +67,12 @@ class GaussianPlsaModel(Model):
     def monotone(self) -> bool:  # type: ignore[override]
         """Tempered steps are no EM."""
         return bool(self.temperature == 1.0)
+
+    def init_params(self, sweep: Sweep, seed: int, restart: int) -> GaussianParams:
+        """Means around that of all ratings."""
+        shape = (self.n_components, sweep.source.shape[1])
+        means = self.center + 0.1 * np.sqrt(self.spread) * stream(seed, "start", restart).standard_normal(shape)
+        return GaussianParams(means, np.full(shape, self.spread), np.full(self.n_components, 1.0 / self.n_components))
 
     def init_rows(self, block: Any, params: GaussianParams, seed: int, restart: int) -> Float:
         """Shares drawn from the simplex, by what the user rated."""
@@ -227,12 +234,8 @@ class GaussianPLSA(RecommendingMixin, OptimiserOptions, LatentBitsEstimator):  #
         prior = self._overall if self.user_scale == "none" else (0.0, 1.0)
         return GaussianPlsaModel(int(self.n_components), *strengths, *prior)
 
-    def _init_params(self, model: GaussianPlsaModel, sweep: Any, seed: int, restart: int) -> GaussianParams:
-        shape = (model.n_components, self.n_features_in_)
-        means = model.center + 0.1 * np.sqrt(model.spread) * stream(seed, "start", restart).standard_normal(shape)
-        return GaussianParams(
-            means, np.full(shape, model.spread), np.full(model.n_components, 1.0 / model.n_components)
-        )
+    def _initializer(self, model: GaussianPlsaModel) -> InitParams:
+        return model.init_params
 
     def _set_fitted_attributes(self) -> None:
         self.means_, self.variances_, self.weights_ = self._params

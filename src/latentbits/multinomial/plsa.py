@@ -24,7 +24,8 @@ from ..data.checks import check_weights
 from ..data.rng import content_uniforms, stream
 from ..data.summary import ValueTotals
 from ..data.values import REALS, whole_table
-from ..engine.protocols import ExtraPass, Model
+from ..engine.protocols import ExtraPass, Model, Sweep
+from ..engine.restarts import InitParams
 from ..errors import InputError, LatentBitsWarning
 from .counts import check_counts
 
@@ -73,6 +74,12 @@ class PlsaModel(Model):
     def monotone(self) -> bool:  # type: ignore[override]
         """Tempered steps are no EM."""
         return bool(self.temperature == 1.0)
+
+    def init_params(self, sweep: Sweep, seed: int, restart: int) -> PlsaParams:
+        """Words of every topic drawn from the simplex."""
+        n_columns = sweep.source.shape[1]
+        probs = stream(seed, "start", restart).dirichlet(np.ones(n_columns), size=self.n_components)
+        return PlsaParams(np.maximum(probs, 1e-12), np.full(self.n_components, 1.0 / self.n_components))
 
     def init_rows(self, block: Any, params: PlsaParams, seed: int, restart: int) -> Float:
         """Shares drawn from the simplex, by what the row holds."""
@@ -269,9 +276,8 @@ class PLSA(RowStateMixin, OptimiserOptions, LatentBitsEstimator):
         length = float(sums.sums.sum() / sums.weight)
         return PlsaModel(int(self.n_components), self.temperature_, float(self.smoothing), length)
 
-    def _init_params(self, model: PlsaModel, sweep: Any, seed: int, restart: int) -> PlsaParams:
-        probs = stream(seed, "start", restart).dirichlet(np.ones(self.n_features_in_), size=model.n_components)
-        return PlsaParams(np.maximum(probs, 1e-12), np.full(model.n_components, 1.0 / model.n_components))
+    def _initializer(self, model: PlsaModel) -> InitParams:
+        return model.init_params
 
     def _store_result(self, model: Any, sweep: Any, result: Any, sums: Any) -> None:
         super()._store_result(model, sweep, result, sums)

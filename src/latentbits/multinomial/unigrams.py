@@ -18,8 +18,9 @@ from ..data.block import Float
 from ..data.summary import ValueTotals
 from ..data.values import REALS
 from ..engine.protocols import ExtraPass
+from ..engine.restarts import InitParams
 from ..maths.latent_class import floored_weights
-from ..maths.topics import TopicModel, given_shares, given_start, n_starts, started, tempered_shares
+from ..maths.topics import TopicModel, n_starts, tempered_shares, topic_initializer
 from .counts import check_counts
 
 
@@ -176,12 +177,8 @@ class MixtureOfUnigrams(MembershipsMixin, OptimiserOptions, LatentBitsEstimator)
     def _n_starts(self) -> int:
         return n_starts(self.init, int(self.n_init)) if isinstance(self.init, str) else 1
 
-    def _init_params(self, model: UnigramModel, sweep: Any, seed: int, restart: int) -> UnigramParams:
-        if isinstance(self.init, str):
-            params: UnigramParams = started(model, sweep, self.init, self.n_features_in_, seed, restart)
-        else:
-            params = given_start(model, sweep, given_shares(self.init, sweep, model.n_components, self._name))
-        return params
+    def _initializer(self, model: UnigramModel) -> InitParams:
+        return topic_initializer(model, self.init, self._name)
 
     def _start_digest(self) -> str:
         return "" if isinstance(self.init, str) else digest_of((np.asarray(self.init, dtype=float),))

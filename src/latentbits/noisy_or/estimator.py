@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,8 @@ from ..base.options import (
 )
 from ..data.source import FirstBlock
 from ..data.summary import Totals
-from ..engine.em import EMOptions, Point, State, em
+from ..engine.em import EMOptions, State, em
+from ..engine.restarts import Given, InitParams, Starts
 from ..engine.stepwise_em import StreamState
 from ..engine.sweep import LocalSweep
 from ..errors import DuplicateComponentWarning, EmptyComponentWarning, InputError, TableWarning
@@ -199,16 +201,13 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
             plan=self._plan(),
         )
 
-    def _init_params(self, model: NoisyOrModel, sweep: Any, seed: int, restart: int) -> NoisyOrParams:
-        sums = model.sums
-        n_sources = model.plan[0][0]
+    def _initializer(self, model: NoisyOrModel) -> InitParams:
+        sums, n_sources = model.sums, model.plan[0][0]
         if not isinstance(self.init, str):
-            return self._given_links(sums.marginals)
-        if self.init == "random":
-            return random_start(n_sources, sums.marginals, seed, restart)
-        if self.init == "rows":
-            return rows_start(n_sources, sums.marginals, sweep, seed, restart)
-        return cooccurrence_start(n_sources, sums, sweep, seed, restart)
+            return Given(self._given_links(sums.marginals))
+        if self.init == "cooccurrence":
+            return partial(cooccurrence_start, n_sources, sums)
+        return partial(rows_start if self.init == "rows" else random_start, n_sources, sums.marginals)
 
     def _given_links(self, marginals: Any) -> NoisyOrParams:
         """The start that the user gave."""
@@ -224,7 +223,7 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
             )
         return start_params(links, marginals, wanted[0])
 
-    def _warm_start_params(self, model: NoisyOrModel, fresh: NoisyOrParams) -> NoisyOrParams:
+    def _warm_start_params(self, model: NoisyOrModel, fresh: Callable[[], Any]) -> NoisyOrParams:
         """Links of zero would never come back."""
         theta0 = np.clip(self._params.theta0, LEAST_LEAK, CAP)
         prior = np.clip(self._params.prior, EDGE, 1 - EDGE)
@@ -237,8 +236,7 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
     def _init_stream_params(self, sweep: Any, sums: Totals, seed: int) -> NoisyOrParams:
         """A fit of the first rows through all its stages: a stream cannot leave out surplus sources later."""
         model, first = self._build_model(sums), LocalSweep(FirstBlock(sweep.source))
-        params = self._init_params(model, first, seed, 0)
-        point = Point(params, self._init_rows(model, first, params, seed, 0, None))
+        point = Starts(model, first, self._initializer(model), seed)(0)
         options = EMOptions(
             min(int(self.max_iter), STREAM_START), float(self.tol), max(1.0, sums.n_cells), accelerate=False
         )

@@ -24,7 +24,7 @@ def start_params(links: Float, marginals: Float, n_sources: int) -> NoisyOrParam
     return NoisyOrParams(-np.log1p(-np.clip(links, 1e-9, 0.95)), -np.log1p(-leak), prior)
 
 
-def random_start(n_sources: int, marginals: Float, seed: int, restart: int) -> NoisyOrParams:
+def random_start(n_sources: int, marginals: Float, sweep: Sweep | None, seed: int, restart: int) -> NoisyOrParams:
     """Links drawn uniformly, in rare columns below four times the marginal."""
     uniforms = stream(seed, "start", restart).random((n_sources, len(marginals)))
     return start_params(uniforms * np.minimum(1.0, 4.0 * marginals), marginals, n_sources)
@@ -46,7 +46,7 @@ def cooccurrence_start(n_sources: int, sums: Totals, sweep: Sweep, seed: int, re
     marginals = sums.marginals
     usable = np.flatnonzero(sums.ones > 0)
     if len(usable) == 0:
-        return random_start(n_sources, marginals, seed, restart)
+        return random_start(n_sources, marginals, sweep, seed, restart)
     pool = usable
     size = max(POOL, 3 * n_sources)
     if len(pool) > size:
