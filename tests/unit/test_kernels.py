@@ -220,9 +220,8 @@ def test_aspect_fold_in_as_python():
     for function in (aspect_kernels.fold_rows, aspect_kernels.fold_rows.py_func):
         shares, logs, gaps = np.zeros((4, 4)), np.zeros(4), np.zeros(4)
         function(
-            model._codes(block, precomputed.split), precomputed.hot, *_stored(block), precomputed.coefficients,
-            precomputed.padded, *_packed(precomputed), np.array([3, 0.0, 1e-9, 100.0]), padded(np.full((1, 3), 1 / 3)),
-            shares, logs, gaps,
+            model._codes(block, precomputed.split), precomputed.hot, _stored(block), _packed(precomputed),
+            aspect_kernels.FoldOptions(3, 0.0, 1e-9, 100), padded(np.full((1, 3), 1 / 3)), shares, logs, gaps,
         )  # fmt: skip
         outs.append((shares, logs, gaps))
     for first, second in zip(*outs):

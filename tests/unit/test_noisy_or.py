@@ -49,21 +49,18 @@ def weights_of(block, model, params, m, tol=1e-13):
     q = np.zeros((block.n_rows, d, k))
     codes = block.codes()
     for row, j in zip(*np.nonzero(codes == 1)):
-        work = np.empty((4, k))
-        candidates, contenders = np.flatnonzero(m[row] > 1e-9).astype(float), np.empty(k, np.int64)
+        weights = weight_kernels.make_weights(1, k)
+        n_candidates = weight_kernels.list_candidates(m[row], weights.candidates)
         theta, slope = params.theta[:, j].copy(), precomputed.slope.reshape(d, -1)[j, :k].copy()
         n = weight_kernels.contend(
-            0, precomputed.top[j], candidates, len(candidates), m[row], theta, slope, 0, contenders
+            0, precomputed.top[j], weights.candidates, n_candidates, m[row], theta, slope, 0, weights.contenders
         )
         if n == 1:
-            q[row, j, contenders[0]] = 1.0
+            q[row, j, weights.contenders[0]] = 1.0
         elif n > 1:
-            found, credit, rest = np.empty(k), np.empty(k), np.empty(k)
-            weight_kernels.first_weights(0, 0, n, m[row], theta, contenders, found)
-            weight_kernels.share_cell(
-                0, params.theta0[j], precomputed.top[j], 0, n, m[row], theta, contenders, found, credit, rest, tol, work
-            )
-            q[row, j, contenders[:n]] = found[:n]
+            weight_kernels.first_weights(0, 0, n, m[row], theta, weights.contenders, weights.q)
+            weight_kernels.share_cell(0, params.theta0[j], precomputed.top[j], 0, n, m[row], theta, tol, weights)
+            q[row, j, weights.contenders[:n]] = weights.q[:n]
     return q
 
 
@@ -316,20 +313,14 @@ def test_greedy_search_finds_the_best_state():
         width = len(precomputed.bias)
         base = precomputed.bias + precomputed.theta.reshape(14, width)[indices].sum(axis=0)
         on, gains = np.zeros(width, np.uint8), np.zeros(width)
-        run = kernels.greedy
-        gained = run(
-            indices, 0, len(indices), base, precomputed.theta, precomputed.prob, precomputed.lift, precomputed.e0,
-            width, 16, on, gains, np.empty(20), np.empty(width),
-        )  # fmt: skip
+        climb = kernels.Climb(on, gains, np.empty(20), np.empty(width))
+        gained = kernels.greedy(precomputed.tables(), indices, 0, len(indices), base, 16, climb)
         state = on[:5].astype(float)
         here = twin.log_joint(X[0], state, *params[:3])
         zero = twin.log_joint(X[0], np.zeros(5), *params[:3])
         assert abs(here - zero - gained) < 1e-8
         m = np.concatenate((state, np.zeros(width - 5)))
-        assert (
-            abs(kernels.gain_of(indices, 0, len(indices), base, precomputed.prob, precomputed.e0, width, m) - gained)
-            < 1e-8
-        )
+        assert abs(kernels.gain_of(precomputed.tables(), indices, 0, len(indices), base, m) - gained) < 1e-8
         for i in range(5):
             other = state.copy()
             other[i] = 1 - other[i]

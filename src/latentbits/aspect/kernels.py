@@ -8,6 +8,7 @@ in eight (then four) named variables, which the compiler keeps in vector registe
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,32 @@ CHAINS, LINKS = 16, 24
 FIRST_EM = 3
 
 FOUR = np.uint64(4)
+
+
+class Stored(NamedTuple):
+    """Ones and unknown cells of all columns, row by row."""
+
+    indptr: np.ndarray  # (n + 1,) int64
+    indices: np.ndarray  # int32
+    is_one: np.ndarray  # uint8
+
+
+class Cold(NamedTuple):
+    """Cold columns in the form that a fold-in needs; ``gains`` and ``logs`` are sums over them, empty if there are none."""
+
+    coefficients: np.ndarray  # (D * 8,) see :func:`cold_marks`
+    probs: np.ndarray  # (D * W,)
+    gains: np.ndarray  # (.., W) for the gains: constant, linear, and the squares (pairs of memberships)
+    logs: np.ndarray  # (.., W + 1) the same for the log-likelihood, and at the end the curvature
+
+
+class FoldOptions(NamedTuple):
+    """How memberships of rows are looked for."""
+
+    n_components: int
+    prior: float  # the concentration less one: every membership counts as so many cells of its own
+    tol: float  # gap to the best log-likelihood
+    max_iter: int
 
 
 @kernel
@@ -273,8 +300,7 @@ def cold_value(stored, n_stored, cold, extra, shares, gains):
     """Log-likelihood of the cells of cold columns; what they add to ``gains`` (W,) is added.
 
     ``stored`` (m, W + 9) are the stored cells of cold columns: their probabilities, coefficients, and 1 for ones.
-    ``cold`` are the sums over all cold columns for the gains: constant, linear, and the squares (pairs of memberships);
-    ``extra`` the same for the log-likelihood, and at the end the curvature.
+    ``cold`` and ``extra`` are the gains and logs of :class:`Cold`.
     """
     width = shares.shape[0]
     # 1. All cells of cold columns, as if they were zero.
@@ -350,14 +376,14 @@ def newton_step(shares, gains, total, prior, n_free, free, hessian, step):
 
 
 @kernel
-def fold_row(cells, stored, n_stored, cold, extra, prior, n_components, tol, max_iter, shares):
+def fold_row(cells, stored, n_stored, cold, extra, options, shares):
     """Find the memberships of a row; ``shares`` (W,) is the start and is filled.  Returns value and gap.
 
-    ``prior`` is the concentration less one: every membership counts as so many cells of its own.  A few EM steps bring
-    the start near; then come Newton steps on the memberships that are free to move, kept on the simplex by scaling (the
-    log-likelihood is homogeneous up to a constant, so that scaling to sum one is always the best).  If rounding stops
-    the line search early, EM steps, which never do harm, end the work.
+    A few EM steps bring the start near; then come Newton steps on the memberships that are free to move, kept on the
+    simplex by scaling (the log-likelihood is homogeneous up to a constant, so that scaling to sum one is always the best).
+    If rounding stops the line search early, EM steps, which never do harm, end the work.
     """
+    n_components, prior, tol, max_iter = options
     width, n_cells = shares.shape[0], cells.shape[1]
     gains, inverse, hessian = np.zeros(width), np.empty(n_cells), np.empty((n_components, n_components))
     scaled = np.empty((n_components, n_cells))
@@ -447,18 +473,17 @@ def add_prior(shares, n_components, prior, gains):
 
 
 @kernel
-def fold_rows(
-    codes, on, indptr, indices, is_one, coefficients, probs, cold, extra, options, starts, shares, logs, gaps
-):
+def fold_rows(codes, on, marks, cold, options, starts, shares, logs, gaps):
     """Memberships of every row of a block; ``shares`` (n, W), ``logs`` (n,) and ``gaps`` (n,) are filled.
 
-    ``codes`` (n, H) are the cells of hot columns and ``on`` (K, H) their probabilities.  ``indptr``, ``indices`` and
-    ``is_one`` are the stored cells of all columns, of which those in cold columns are taken; with ``cold`` empty there
-    are none.  ``options`` = (K, concentration - 1, tol, max_iter).  ``starts`` (n, W) or one row for all.
+    ``codes`` (n, H) are the cells of hot columns and ``on`` (K, H) their probabilities.  Of the stored cells ``marks``
+    those in cold columns are taken.  ``starts`` (n, W) or one row for all.
     """
+    indptr, indices, is_one = marks
+    coefficients, probs, cold_gains, cold_logs = cold
+    n_components, prior = options.n_components, options.prior
     n_rows, n_hot = codes.shape
     width = shares.shape[1]
-    n_components = int(options[0])
     cells = np.empty((n_components, n_hot))
     stored = np.zeros((64, width + 9))
     for i in range(n_rows):
@@ -468,7 +493,7 @@ def fold_rows(
                 p = on[k, h]
                 cells[k, h] = p if codes[i, h] == 1 else (1.0 - p if codes[i, h] == 0 else 1.0)
         n_stored = -1
-        if cold.shape[0] > 0:
+        if cold_gains.shape[0] > 0:
             n_stored = 0
             if indptr[i + 1] - indptr[i] > stored.shape[0]:
                 stored = np.zeros((2 * (indptr[i + 1] - indptr[i]), width + 9))
@@ -484,7 +509,5 @@ def fold_rows(
         start = starts[i if starts.shape[0] > 1 else 0]
         for k in range(width):
             shares[i, k] = start[k]
-        value, gap = fold_row(
-            cells, stored, n_stored, cold, extra, options[1], n_components, options[2], int(options[3]), shares[i]
-        )
-        logs[i], gaps[i] = value - prior_value(shares[i], n_components, options[1]), gap
+        value, gap = fold_row(cells, stored, n_stored, cold_gains, cold_logs, options, shares[i])
+        logs[i], gaps[i] = value - prior_value(shares[i], n_components, prior), gap

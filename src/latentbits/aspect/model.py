@@ -367,10 +367,10 @@ class AspectModel(StagedModel):
 
         The log-likelihood is concave in the memberships; the last number is a proof, whatever the solver did.
         """
-        from .kernels import fold_rows
+        from .kernels import FoldOptions, Stored, fold_rows
 
-        cold, extra = _packed(precomputed)
-        indptr, indices, is_one = _stored(block) if len(cold) else _NOTHING
+        cold = _packed(precomputed)
+        stored = _stored(block) if len(cold.gains) else Stored(*_NOTHING)
         width = -(-self.n_components // 4) * 4
         shares, logs, gaps = np.zeros((block.n_rows, width)), np.empty(block.n_rows), np.empty(block.n_rows)
         if starts is None:
@@ -378,14 +378,9 @@ class AspectModel(StagedModel):
         fold_rows(
             self._codes(block, precomputed.split),
             precomputed.hot,
-            indptr,
-            indices,
-            is_one,
-            precomputed.coefficients,
-            precomputed.padded,
+            stored,
             cold,
-            extra,
-            np.array([self.n_components, self.concentration - 1.0, self.fold_tol, 100.0]),
+            FoldOptions(self.n_components, self.concentration - 1.0, self.fold_tol, 100),
             padded(starts),
             shares,
             logs,
@@ -567,37 +562,41 @@ def _mass(shares: Float, weights: Float) -> Float:
     return weights @ shares
 
 
-def _stored(block: Block) -> tuple[Any, Any, Any]:
+def _stored(block: Block) -> Any:
     """Index lists of the ones and the unknown cells of every row together, and which are ones."""
+    from .kernels import Stored
+
     indptr, indices = block.ones.lists()
     if block.unknown is None:
-        return indptr, indices, np.ones(len(indices), np.uint8)
+        return Stored(indptr, indices, np.ones(len(indices), np.uint8))
     other_indptr, other_indices = block.unknown.lists()
     rows = np.concatenate([np.repeat(np.arange(block.n_rows), np.diff(pointer)) for pointer in (indptr, other_indptr)])
     order = np.argsort(rows, kind="stable")
     is_one = np.concatenate((np.ones(len(indices), np.uint8), np.zeros(len(other_indices), np.uint8)))
-    return indptr + other_indptr, np.concatenate((indices, other_indices))[order], is_one[order]
+    return Stored(indptr + other_indptr, np.concatenate((indices, other_indices))[order], is_one[order])
 
 
-def _packed(precomputed: AspectPrecomputed) -> tuple[Float, Float]:
-    """The sums over cold columns as the two matrices that the fold-in kernel takes."""
+def _packed(precomputed: AspectPrecomputed) -> Any:
+    """The cold columns as the fold-in kernel takes them."""
+    from .kernels import Cold
+
     k = len(precomputed.probs)
     width = -(-k // 4) * 4
     if precomputed.split.degree < 0:
-        return np.empty((0, width)), np.empty((0, width + 1))
+        return Cold(precomputed.coefficients, precomputed.padded, np.empty((0, width)), np.empty((0, width + 1)))
     m, split = precomputed.moments, precomputed.split
     cold = np.flatnonzero(split.place == -1)
     off = 1.0 - precomputed.probs[:, cold]
     curvature = np.zeros((width, width))
     curvature[:k, :k] = (off * split.inverse[cold, 0] ** 2) @ off.T
     n_pairs = width * (width + 1) // 2 if split.degree >= 2 else 0
-    main, extra = np.zeros((1 + width + n_pairs, width)), np.zeros((2 + width + n_pairs + width, width + 1))
-    main[0, :k], main[1 : 1 + k, :k] = m.constant, m.linear
-    extra[0, width], extra[1, :k], extra[2 : 2 + k, :k] = m.log_constant, m.log_linear, m.log_square
+    gains, logs = np.zeros((1 + width + n_pairs, width)), np.zeros((2 + width + n_pairs + width, width + 1))
+    gains[0, :k], gains[1 : 1 + k, :k] = m.constant, m.linear
+    logs[0, width], logs[1, :k], logs[2 : 2 + k, :k] = m.log_constant, m.log_linear, m.log_square
     if n_pairs:
         first, second = np.triu_indices(width)
         inside = (first < k) & (second < k)
-        main[1 + width :][inside, :k] = m.square
-        extra[2 + width : 2 + width + n_pairs][inside, :k] = m.log_cube
-    extra[2 + width + n_pairs :, :width] = curvature
-    return main, extra
+        gains[1 + width :][inside, :k] = m.square
+        logs[2 + width : 2 + width + n_pairs][inside, :k] = m.log_cube
+    logs[2 + width + n_pairs :, :width] = curvature
+    return Cold(precomputed.coefficients, precomputed.padded, gains, logs)

@@ -2,23 +2,61 @@
 """Loops of the noisy-or E-step, row by row over the ones.
 
 Tables over columns and sources are flattened (D * W,), sources contiguous, their number W padded to a multiple of four by
-sources that nothing can switch on.  ``theta`` are link strengths -log(1 - p), ``prob`` the p, ``lift`` and ``slope`` the
-d and φ of the module text of :mod:`.model` at q = 1; ``theta0`` (D,) the leak, ``e0`` its expm1, ``top`` -log(1 - exp(-θ0)).
+sources that nothing can switch on: see :class:`.weight_kernels.Tables`.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import kernel
-from .weight_kernels import CUT, weigh_ones
+from .weight_kernels import make_weights, weigh_ones
 
 # log odds below this are those of a source that is off for certain.
 OFF = -37.0
 # The largest expm1 of a sum of strengths.
 HUGE = 1e100
+
+
+class Lists(NamedTuple):
+    """Ones and unknown cells of the rows of a block."""
+
+    indptr: np.ndarray  # (n + 1,) int64
+    indices: np.ndarray  # int32
+    unknown_indptr: np.ndarray  # (n + 1,) int64
+    unknown_indices: np.ndarray  # int32
+
+
+class Options(NamedTuple):
+    """How posteriors are looked for: from those given, from a greedy search, or from the better of both; and how long."""
+
+    warm: bool
+    cold: bool
+    rounds: int  # of weights and posteriors
+    tol: float  # change of a posterior that ends the rounds
+    cell_tol: float  # gap to the best weights of a one
+    chunk: int  # ones whose factors can be multiplied without overflow
+
+
+class Climb(NamedTuple):
+    """Where a greedy search stands, and its work space."""
+
+    on: np.ndarray  # (W,) uint8: the state
+    gains: np.ndarray  # (W,) what every source adds to log P(x, s) if it is on
+    grown: np.ndarray  # (L,) expm1(u) at the ones
+    factors: np.ndarray  # (W,)
+
+
+class ProbeSums(NamedTuple):
+    """What :func:`probe_rows` adds to."""
+
+    on: np.ndarray  # (D * W,) Σ m (1 / (1 - exp(-u)) - 1)
+    bend: np.ndarray  # (D * W,) Σ m f''(u) / q
+    leak: np.ndarray  # (D,) Σ q m (1 / (1 - exp(-u)) - 1 / (1 - exp(-θ0)))
+    leak_bend: np.ndarray  # (D,) the same of f''
 
 
 @kernel
@@ -58,12 +96,14 @@ def add_columns(indices, low, high, table, width, out):
 
 
 @kernel
-def flip_gains(indices, low, high, base, prob, grown, floor, width, chunk, on, gains, factors):
-    """Fill ``gains`` (W,): what every source adds to log P(x, s) if it is on, the others being as they are.
+def flip_gains(tables, indices, low, high, base, chunk, climb):
+    """Fill the gains of ``climb``: what every source adds to log P(x, s) if it is on, the others being as they are.
 
-    ``grown`` are expm1(u) at the ones, ``floor`` expm1(θ0) of all columns.  Factors 1 + p / expm1(u) are multiplied and
-    their logarithm is taken once per ``chunk`` ones, as many as cannot overflow.
+    Factors 1 + p / expm1(u) are multiplied and their logarithm is taken once per ``chunk`` ones, as many as cannot overflow.
     """
+    prob, floor = tables.prob, tables.e0
+    on, gains, grown, factors = climb.on, climb.gains, climb.grown, climb.factors
+    width = np.uint64(base.shape[0])
     for k in range(width):
         gains[k], factors[k] = base[k], 1.0
     count = 0
@@ -96,16 +136,19 @@ def flip_gains(indices, low, high, base, prob, grown, floor, width, chunk, on, g
 
 
 @kernel
-def greedy(indices, low, high, base, theta, prob, lift, e0, width, chunk, on, gains, grown, factors):
-    """Climb log P(x, s) from s = 0 by the best single flip; fills ``on`` (W,), and ``gains`` (W,) at the end.
+def greedy(tables, indices, low, high, base, chunk, climb):
+    """Climb log P(x, s) from s = 0 by the best single flip; fills ``climb``.  Returns what was gained.
 
-    ``base`` (W,) are the log odds of the sources without any credit for the ones.  Returns what was gained.
+    ``base`` (W,) are the log odds of the sources without any credit for the ones.
     """
+    theta, prob, e0 = tables.theta, tables.prob, tables.e0
+    on, gains, grown = climb.on, climb.gains, climb.grown
+    width = base.shape[0]
     total = 0.0
     for k in range(width):
         on[k] = 0
         gains[k] = base[k]
-    add_columns(indices, low, high, lift, np.uint64(width), gains)
+    add_columns(indices, low, high, tables.lift, np.uint64(width), gains)
     for p in range(low, high):
         grown[p - low] = e0[indices[p]]
     for _ in range(4 * width):
@@ -126,13 +169,14 @@ def greedy(indices, low, high, base, theta, prob, lift, e0, width, chunk, on, ga
             elif strength > 0.0:
                 grown[p - low] = min((here + 1.0) * math.exp(strength) - 1.0, HUGE)
         on[best] = 1 - on[best]
-        flip_gains(indices, low, high, base, prob, grown, e0, np.uint64(width), chunk, on, gains, factors)
+        flip_gains(tables, indices, low, high, base, chunk, climb)
     return total
 
 
 @kernel
-def gain_of(indices, low, high, base, prob, e0, width, m):
+def gain_of(tables, indices, low, high, base, m):
     """log P(x, s) less that of s = 0, s being the sources with posteriors above one half."""
+    prob, e0, width = tables.prob, tables.e0, base.shape[0]
     total, product, any_on = 0.0, 1.0, False
     for k in range(width):
         if m[k] > 0.5:
@@ -155,35 +199,22 @@ def gain_of(indices, low, high, base, prob, e0, width, m):
 
 
 @kernel
-def settle(
-    indices, low, high, base, theta, lift, slope, theta0, top, width, rounds, tol, cell_tol,
-    m, odds, winner, first, contenders, q, credit, rest, work,
-):  # fmt: skip
-    """Alternate the weights q of the ones and the posteriors ``m`` (W,) of a row until they settle.
+def settle(tables, indices, low, high, base, options, m, odds, weights):
+    """Alternate the ``weights`` of the ones and the posteriors ``m`` (W,) of a row until they settle.
 
     At first q is solved for the given m, so the bound never falls from there.  ``odds`` (W,) end as the log odds behind m.
-    ``winner[p]`` is the source that has all the weight of a one, -1 if several share it, -2 if there is none; those that
-    share stand in ``contenders`` from place ``first[p]`` to ``first[p + 1]``, with their q, q d and 1 / expm1(θ0 + θ/q).
     """
-    candidates = work[3]
-    n_ones = high - low
-    for _ in range(rounds):
-        n_candidates = 0
+    width, n_ones = base.shape[0], high - low
+    for _ in range(options.rounds):
         for k in range(width):
             odds[k] = base[k]
-            if m[k] > CUT:
-                candidates[n_candidates] = k
-                n_candidates += 1
-        weigh_ones(
-            indices, low, n_ones, candidates, n_candidates, theta, lift, slope, theta0, top, width, cell_tol,
-            m, odds, winner, first, contenders, q, credit, rest, work,
-        )  # fmt: skip
+        weigh_ones(tables, indices, low, n_ones, options.cell_tol, m, odds, weights)
         change = 0.0
         for k in range(width):
             new = sigmoid(odds[k])
             change = max(change, abs(new - m[k]))
             m[k] = new
-        if change <= tol:
+        if change <= options.tol:
             break
 
 
@@ -197,55 +228,52 @@ def bound_of(odds, width):
 
 
 @kernel
-def add_sums(indices, low, n_ones, weight, m, theta, theta0, e0, width, winner, first, contenders, q, rest, on, leak):
+def add_sums(tables, indices, low, n_ones, row_weight, m, weights, on, leak):
     """Add the sums of a row to ``on`` (D * W,), Σ m / (1 - exp(-θ0 - θ/q)), and to ``leak`` (D,) what q m adds to its own."""
+    theta, theta0, e0 = tables.theta, tables.theta0, tables.e0
+    winner, first, contenders, q, rest = weights.winner, weights.first, weights.contenders, weights.q, weights.rest
+    width = m.shape[0]
     for p in range(n_ones):
         j = np.uint64(indices[low + p])
         at = j * np.uint64(width)
         for k in range(np.uint64(width)):
-            on[at + k] += weight * m[k]
+            on[at + k] += row_weight * m[k]
         if winner[p] >= 0:
             k = np.uint64(winner[p])
             if m[k] > 0.0:
                 left = 1.0 / math.expm1(theta0[j] + theta[at + k])
-                on[at + k] += weight * m[k] * left
-                leak[j] += weight * m[k] * (left - 1.0 / e0[j])
+                on[at + k] += row_weight * m[k] * left
+                leak[j] += row_weight * m[k] * (left - 1.0 / e0[j])
         elif winner[p] == -1:
             for c in range(first[p], first[p + 1]):
                 k = np.uint64(contenders[c])
-                on[at + k] += weight * m[k] * rest[c]
-                leak[j] += weight * q[c] * m[k] * (rest[c] - 1.0 / e0[j])
+                on[at + k] += row_weight * m[k] * rest[c]
+                leak[j] += row_weight * q[c] * m[k] * (rest[c] - 1.0 / e0[j])
 
 
 @kernel
-def infer_rows(
-    indptr, indices, unknown_indptr, unknown_indices, weights, bias, theta, prob, lift, slope, theta0, e0, top,
-    options, shares, values, odds_out, on, leak,
-):  # fmt: skip
+def infer_rows(lists, row_weights, tables, options, shares, values, odds_out, on, leak):
     """Posteriors of the sources of every row: ``shares`` (n, W) are filled, ``values`` (n,) the source part of the bound.
 
-    ``options`` = (warm, cold, rounds, tol, cell tol, chunk): start from the given shares, from the greedy search, or take
-    the better of both.  ``odds_out`` (n, W) gets the log odds, and ``on`` (D * W,) and ``leak`` (D,) the sums of
-    :func:`add_sums`, each unless it is empty.
+    ``odds_out`` (n, W) gets the log odds, and ``on`` (D * W,) and ``leak`` (D,) the sums of :func:`add_sums`, each unless
+    it is empty.
     """
+    indptr, indices, unknown_indptr, unknown_indices = lists
+    bias, theta = tables.bias, tables.theta
+    warm, cold = options.warm, options.cold
     n_rows, width = indptr.shape[0] - 1, bias.shape[0]
-    warm, cold, rounds = options[0] > 0, options[1] > 0, int(options[2])
-    tol, cell_tol, chunk = options[3], options[4], int(options[5])
     longest = 0
     for i in range(n_rows):
         longest = max(longest, indptr[i + 1] - indptr[i])
-    base, gains, factors, odds, other = (
+    base, m, trial, odds, other = (
         np.empty(width),
         np.empty(width),
         np.empty(width),
         np.empty(width),
         np.empty(width),
     )
-    on_now, m, trial = np.empty(width, np.uint8), np.empty(width), np.empty(width)
-    grown, work = np.empty(longest), np.empty((4, width))
-    winner, first = np.empty(longest, np.int64), np.zeros(longest + 1, np.int64)
-    contenders = np.empty(longest * width, np.int64)
-    q, credit, rest = np.empty(longest * width), np.empty(longest * width), np.empty(longest * width)
+    climb = Climb(np.empty(width, np.uint8), np.empty(width), np.empty(longest), np.empty(width))
+    weights = make_weights(longest, width)
     for i in range(n_rows):
         low, high = indptr[i], indptr[i + 1]
         n_ones = high - low
@@ -253,7 +281,7 @@ def infer_rows(
             base[k] = bias[k]
         add_columns(indices, low, high, theta, np.uint64(width), base)
         add_columns(unknown_indices, unknown_indptr[i], unknown_indptr[i + 1], theta, np.uint64(width), base)
-        first[0] = 0
+        weights.first[0] = 0
         value = -np.inf
         if n_ones == 0:
             for k in range(width):
@@ -263,27 +291,19 @@ def infer_rows(
         else:
             found, cold_row = 0.0, cold
             if cold:
-                found = greedy(
-                    indices, low, high, base, theta, prob, lift, e0, width, chunk, on_now, gains, grown, factors
-                )  # fmt: skip
+                found = greedy(tables, indices, low, high, base, options.chunk, climb)
                 for k in range(width):
-                    trial[k] = sigmoid(gains[k])
+                    trial[k] = sigmoid(climb.gains[k])
             if warm:
                 for k in range(width):
                     m[k] = shares[i, k]
                 # The greedy search is of use only if it found a better state than the one at hand.
-                if cold and found <= gain_of(indices, low, high, base, prob, e0, width, m) + 1e-9:
+                if cold and found <= gain_of(tables, indices, low, high, base, m) + 1e-9:
                     cold_row = False
-                settle(
-                    indices, low, high, base, theta, lift, slope, theta0, top, width, rounds, tol, cell_tol,
-                    m, odds, winner, first, contenders, q, credit, rest, work,
-                )  # fmt: skip
+                settle(tables, indices, low, high, base, options, m, odds, weights)
                 value = bound_of(odds, width)
             if cold_row:
-                settle(
-                    indices, low, high, base, theta, lift, slope, theta0, top, width, rounds, tol, cell_tol,
-                    trial, other, winner, first, contenders, q, credit, rest, work,
-                )  # fmt: skip
+                settle(tables, indices, low, high, base, options, trial, other, weights)
                 second = bound_of(other, width)
                 if second > value:
                     value = second
@@ -292,68 +312,34 @@ def infer_rows(
                 else:  # the weights of the ones must be those of the posteriors that are kept
                     for k in range(width):
                         m[k] = shares[i, k]
-                    settle(
-                        indices, low, high, base, theta, lift, slope, theta0, top, width, rounds, tol, cell_tol,
-                        m, odds, winner, first, contenders, q, credit, rest, work,
-                    )  # fmt: skip
+                    settle(tables, indices, low, high, base, options, m, odds, weights)
         for k in range(width):
             shares[i, k] = m[k]
         values[i] = value
         if odds_out.shape[0] > 0:
             for k in range(width):
                 odds_out[i, k] = odds[k]
-        if leak.shape[0] > 0 and weights[i] > 0.0 and n_ones > 0:
-            add_sums(
-                indices, low, n_ones, weights[i], m, theta, theta0, e0, width, winner, first, contenders, q, rest, on,
-                leak,
-            )  # fmt: skip
+        if leak.shape[0] > 0 and row_weights[i] > 0.0 and n_ones > 0:
+            add_sums(tables, indices, low, n_ones, row_weights[i], m, weights, on, leak)
 
 
 @kernel
-def probe_rows(
-    indptr,
-    indices,
-    weights,
-    shares,
-    theta,
-    lift,
-    slope,
-    theta0,
-    top,
-    cell_tol,
-    trial,
-    trial0,
-    on,
-    bend,
-    leak,
-    leak_bend,
-):
+def probe_rows(indptr, indices, row_weights, tables, cell_tol, shares, trial, trial0, sums):
     """Sums for M-steps that look for a root: weights q are those of the old strengths, derivatives at the trial ones.
 
-    ``shares`` (n, W).  Added to ``on`` (D * W,): Σ m (1 / (1 - exp(-u)) - 1) and ``bend``: Σ m f''(u) / q with
-    u = θ0 + θ/q; to ``leak`` (D,): Σ q m (1 / (1 - exp(-u)) - 1 / (1 - exp(-θ0))), and ``leak_bend``: the same of f''.
+    ``shares`` (n, W), ``trial`` (D * W,) and ``trial0`` (D,) strengths; u = θ0 + θ/q of the trial ones in ``sums``.
     """
+    on, bend, leak, leak_bend = sums
     n_rows, width = indptr.shape[0] - 1, shares.shape[1]
     longest = 0
     for i in range(n_rows):
         longest = max(longest, indptr[i + 1] - indptr[i])
-    work, odds = np.empty((4, width)), np.zeros(width)
-    winner, first = np.empty(longest, np.int64), np.zeros(longest + 1, np.int64)
-    contenders = np.empty(longest * width, np.int64)
-    q, credit, rest = np.empty(longest * width), np.empty(longest * width), np.empty(longest * width)
-    candidates = work[3]
+    odds, weights = np.zeros(width), make_weights(longest, width)
+    winner, first, contenders, q = weights.winner, weights.first, weights.contenders, weights.q
     for i in range(n_rows):
         low, n_ones = indptr[i], indptr[i + 1] - indptr[i]
         m = shares[i]
-        n_candidates = 0
-        for k in range(width):
-            if m[k] > CUT:
-                candidates[n_candidates] = k
-                n_candidates += 1
-        weigh_ones(
-            indices, low, n_ones, candidates, n_candidates, theta, lift, slope, theta0, top, width, cell_tol,
-            m, odds, winner, first, contenders, q, credit, rest, work,
-        )  # fmt: skip
+        weigh_ones(tables, indices, low, n_ones, cell_tol, m, odds, weights)
         for p in range(n_ones):
             if winner[p] == -2:
                 continue
@@ -366,7 +352,7 @@ def probe_rows(
                 weight = 1.0 if alone else q[c]
                 if weight == 0.0:
                     continue
-                at, own = j * width + k, weights[i] * m[k]
+                at, own = j * width + k, row_weights[i] * m[k]
                 u = trial0[j] + trial[at] / weight
                 one = -math.expm1(-u)
                 left = math.exp(-u) / one

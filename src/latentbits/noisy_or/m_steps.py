@@ -84,7 +84,7 @@ class _Probe:
         self.model = model
 
     def __call__(self, block: Block, rows: Any, precomputed: Any, theta: Float, theta0: Float) -> Any:
-        from .kernels import probe_rows
+        from .kernels import ProbeSums, probe_rows
 
         n_sources, width = len(theta), len(precomputed.bias)
         shares = rows
@@ -94,25 +94,23 @@ class _Probe:
             )[0]
         weights = self.model.counted(block)
         trial = padded(np.ascontiguousarray(theta.T))
-        on, bend = np.zeros(block.n_columns * width), np.zeros(block.n_columns * width)
-        leak, leak_bend = np.zeros(block.n_columns), np.zeros(block.n_columns)
+        sums = ProbeSums(
+            np.zeros(block.n_columns * width),
+            np.zeros(block.n_columns * width),
+            np.zeros(block.n_columns),
+            np.zeros(block.n_columns),
+        )
         probe_rows(
             *block.ones.lists(),
             weights,
-            padded(np.asarray(shares)),
-            precomputed.theta,
-            precomputed.lift,
-            precomputed.slope,
-            precomputed.theta0,
-            precomputed.top,
+            precomputed.tables(),
             CELL_TOL,
+            padded(np.asarray(shares)),
             trial.ravel(),
             theta0,
-            on,
-            bend,
-            leak,
-            leak_bend,
+            sums,
         )
         shape = (block.n_columns, width)
         held = block.ones.t_dot(shares * weights[:, None])
-        return on.reshape(shape)[:, :n_sources], bend.reshape(shape)[:, :n_sources], leak, leak_bend, held
+        on, bend = (table.reshape(shape)[:, :n_sources] for table in sums[:2])
+        return on, bend, sums.leak, sums.leak_bend, held

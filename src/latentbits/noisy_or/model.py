@@ -59,6 +59,7 @@ from .params import (
     NoisyOrParams,
     NoisyOrPrecomputed,
     NoisyOrStats,
+    lists_of,
     log_on,
     logit,
     slope_of,
@@ -225,7 +226,7 @@ class NoisyOrModel(NoisyOrAnswers):
             -log_on(params.theta0),
             even,
             float(np.log1p(-params.prior).sum() - params.theta0.sum()),
-            float(max(1, int(650.0 / np.log1p(1.0 / e0.min())))),
+            max(1, int(650.0 / np.log1p(1.0 / e0.min()))),
             states,
             sums,
         )
@@ -237,7 +238,7 @@ class NoisyOrModel(NoisyOrAnswers):
 
         Without ``sums`` rows are answered with care; with it (a pair of arrays to add to) as in a pass of a fit.
         """
-        from .kernels import infer_rows
+        from .kernels import Options, infer_rows
 
         k = len(precomputed.params.prior)
         assert len(precomputed.theta0) == block.n_columns  # kernels do not check places
@@ -252,18 +253,10 @@ class NoisyOrModel(NoisyOrAnswers):
             rounds, tol = self.rounds, 1e-3
             cell_tol = CELL_TOL if self._in_last_stage else HASTY
         infer_rows(
-            *block.ones.lists(),
-            *block.unknown_lists(),
+            lists_of(block),
             block.row_weights(),
-            precomputed.bias,
-            precomputed.theta,
-            precomputed.prob,
-            precomputed.lift,
-            precomputed.slope,
-            precomputed.theta0,
-            precomputed.e0,
-            precomputed.top,
-            np.array([warm, cold, rounds, tol, cell_tol, precomputed.chunk]),
+            precomputed.tables(),
+            Options(warm, cold, rounds, tol, cell_tol, precomputed.chunk),
             start,
             values,
             odds,

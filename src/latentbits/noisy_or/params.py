@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.block import Float
+from ..data.block import Block, Float
 
 # Strengths stay below this: p = 1 - 9e-14.
 CAP = 30.0
@@ -78,9 +78,22 @@ class NoisyOrPrecomputed(NamedTuple):
     top: Float  # (D,) -f(θ0)
     even: Float | None  # (D, K) d / K at q = 1 / K
     constant: float  # bound of an empty row without its sources
-    chunk: float  # ones whose factors can be multiplied without overflow
+    chunk: int  # ones whose factors can be multiplied without overflow
     states: Float | None  # (2^K, K) all states of the sources, for exact inference
     sums: Float | None  # (2^K, D) u of every state
+
+    def tables(self) -> Any:
+        """Links and leaks as kernels take them."""
+        from .weight_kernels import Tables
+
+        return Tables(self.bias, self.theta, self.prob, self.lift, self.slope, self.theta0, self.e0, self.top)
+
+
+def lists_of(block: Block) -> Any:
+    """Ones and unknown cells of a block as kernels take them."""
+    from .kernels import Lists
+
+    return Lists(*block.ones.lists(), *block.unknown_lists())
 
 
 def without(params: NoisyOrParams, keep: Any) -> NoisyOrParams:

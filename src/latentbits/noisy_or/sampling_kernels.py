@@ -1,7 +1,7 @@
 # mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops that judge a row beyond the bound: importance sampling, Gibbs sweeps, inclusion and exclusion, mean field.
 
-Tables are those of :mod:`.kernels`.  Random numbers come from a SplitMix64 counter (Steele, Lea & Flood 2014) that starts
+Random numbers come from a SplitMix64 counter (Steele, Lea & Flood 2014) that starts
 from a key of the row, so they depend neither on the blocks nor on the order of rows.
 """
 
@@ -32,8 +32,10 @@ def uniform(state):
 
 
 @kernel
-def row_base(i, indptr, indices, unknown_indptr, unknown_indices, bias, theta, base):
-    """Fill ``base`` (W,): log odds of the sources of a row without any credit for its ones."""
+def row_base(lists, i, tables, base):
+    """Fill ``base`` (W,): log odds of the sources of row i without any credit for its ones."""
+    indptr, indices, unknown_indptr, unknown_indices = lists
+    bias, theta = tables.bias, tables.theta
     width = np.uint64(bias.shape[0])
     for k in range(bias.shape[0]):
         base[k] = bias[k]
@@ -42,20 +44,18 @@ def row_base(i, indptr, indices, unknown_indptr, unknown_indices, bias, theta, b
 
 
 @kernel
-def importance_rows(
-    indptr, indices, unknown_indptr, unknown_indices, bias, theta, prob, e0, prior, shares, keys, n_draws,
-    values, errors, sizes,
-):  # fmt: skip
+def importance_rows(lists, tables, prior, shares, keys, n_draws, values, errors, sizes):
     """log of the mean weight P(x, s) / R(s) of draws s ~ R, less log P(x, 0): ``values``, ``errors``, ``sizes`` (n,).
 
     R is nine tenths the posterior ``shares`` (n, K) kept away from 0 and 1, one tenth the ``prior`` (K,).
     """
+    indptr, indices = lists.indptr, lists.indices
     n_rows, n_sources = shares.shape
-    width = bias.shape[0]
+    width = tables.bias.shape[0]
     base, on = np.empty(width), np.zeros(width)
     first, second, logs = np.empty(n_sources), np.empty(n_sources), np.empty(n_draws)
     for i in range(n_rows):
-        row_base(i, indptr, indices, unknown_indptr, unknown_indices, bias, theta, base)
+        row_base(lists, i, tables, base)
         for k in range(n_sources):
             first[k] = min(max(shares[i, k], 0.02), 0.98)
             second[k] = min(max(prior[k], 0.02), 0.98)
@@ -72,7 +72,7 @@ def importance_rows(
                 two += math.log(second[k] if on[k] > 0.5 else 1.0 - second[k])
             most = max(one, two)
             density = most + math.log(0.9 * math.exp(one - most) + 0.1 * math.exp(two - most))
-            logs[s] = gain_of(indices, indptr[i], indptr[i + 1], base, prob, e0, width, on) - density
+            logs[s] = gain_of(tables, indices, indptr[i], indptr[i + 1], base, on) - density
             top = max(top, logs[s])
         total, squares = 0.0, 0.0
         for s in range(n_draws):
@@ -85,15 +85,15 @@ def importance_rows(
 
 
 @kernel
-def gibbs_rows(
-    indptr, indices, unknown_indptr, unknown_indices, bias, theta, prob, theta0, keys, n_sweeps, n_burn, on, means
-):
+def gibbs_rows(lists, tables, keys, n_sweeps, n_burn, on, means):
     """Gibbs sweeps over the sources of every row from the states ``on`` (n, K); ``means`` (n, K) are filled.
 
     The mean is that of the conditional probabilities after ``n_burn`` sweeps; ``on`` ends as the last state.
     """
+    indptr, indices = lists.indptr, lists.indices
+    theta, prob, theta0 = tables.theta, tables.prob, tables.theta0
     n_rows, n_sources = on.shape
-    width = bias.shape[0]
+    width = tables.bias.shape[0]
     base = np.empty(width)
     longest = 0
     for i in range(n_rows):
@@ -101,7 +101,7 @@ def gibbs_rows(
     strength = np.empty(longest)
     for i in range(n_rows):
         low, n_ones = indptr[i], indptr[i + 1] - indptr[i]
-        row_base(i, indptr, indices, unknown_indptr, unknown_indices, bias, theta, base)
+        row_base(lists, i, tables, base)
         state = keys[i]
         for k in range(n_sources):
             means[i, k] = 0.0
@@ -136,17 +136,16 @@ def gibbs_rows(
 
 
 @kernel
-def quickscore_rows(
-    indptr, indices, unknown_indptr, unknown_indices, theta, total, theta0, prior, most, values, errors, shares
-):
+def quickscore_rows(lists, tables, total, prior, most, values, errors, shares):
     """log P(x) by inclusion and exclusion over the ones of every row, less -Σ θ0 over its zeros: ``values`` (n,).
 
     ``total`` (K,) are the strengths of the sources summed over all columns, ``errors`` (n,) the relative error from
     cancellation.  ``shares`` (n, K), unless empty, get the posteriors of the sources.  Rows with more than ``most`` ones are
     left at NaN, as the cost is K 2^ones.
     """
-    n_rows, n_sources = indptr.shape[0] - 1, prior.shape[0]
-    width = theta.shape[0] // max(theta0.shape[0], 1)
+    indptr, indices, unknown_indptr, unknown_indices = lists
+    theta, theta0 = tables.theta, tables.theta0
+    n_rows, n_sources, width = indptr.shape[0] - 1, prior.shape[0], tables.bias.shape[0]
     kept = np.empty((most + 1, n_sources))
     leak = np.empty(most + 1)
     parts = np.empty(n_sources)
@@ -246,19 +245,19 @@ def expected_log_on(theta0, m, strengths, n, most_states):
 
 
 @kernel
-def mean_field_rows(
-    indptr, indices, unknown_indptr, unknown_indices, bias, theta, theta0, top, n_sweeps, tol, shares, values
-):
+def mean_field_rows(lists, tables, n_sweeps, tol, shares, values):
     """Coordinate ascent on the factorised posteriors themselves: ``shares`` (n, K) go on, ``values`` (n,) get the bound.
 
     The value is the expectation of log P(x, s) plus the entropy, less log P(x, 0).
     """
+    indptr, indices = lists.indptr, lists.indices
+    theta, theta0, top = tables.theta, tables.theta0, tables.top
     n_rows, n_sources = shares.shape
-    width = bias.shape[0]
+    width = tables.bias.shape[0]
     base, m, strengths = np.empty(width), np.empty(n_sources), np.empty(n_sources)
     for i in range(n_rows):
         low, n_ones = indptr[i], indptr[i + 1] - indptr[i]
-        row_base(i, indptr, indices, unknown_indptr, unknown_indices, bias, theta, base)
+        row_base(lists, i, tables, base)
         for _ in range(n_sweeps):
             change = 0.0
             for k in range(n_sources):

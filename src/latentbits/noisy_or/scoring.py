@@ -10,7 +10,7 @@ import numpy as np
 from ..data.block import Block, Float, row_hashes
 from ..errors import InputError
 from .model import NoisyOrModel
-from .params import MOST_EXACT, NoisyOrPrecomputed
+from .params import MOST_EXACT, NoisyOrPrecomputed, lists_of
 
 # Quickscore goes through 2^ones subsets; beyond this many ones it is refused.
 MOST_ONES = 20
@@ -52,12 +52,8 @@ class Judge:
         out = Estimate(np.empty(n), np.empty(n), np.empty(n))
         shares = np.ascontiguousarray(self.model.represent(block, precomputed))
         importance_rows(
-            *block.ones.lists(),
-            *block.unknown_lists(),
-            precomputed.bias,
-            precomputed.theta,
-            precomputed.prob,
-            precomputed.e0,
+            lists_of(block),
+            precomputed.tables(),
             precomputed.params.prior,
             shares,
             self._keys(block),
@@ -74,12 +70,8 @@ class Judge:
         shares = self.model.represent(block, precomputed)
         on, means = (shares > 0.5).astype(np.uint8), np.zeros(shares.shape)
         gibbs_rows(
-            *block.ones.lists(),
-            *block.unknown_lists(),
-            precomputed.bias,
-            precomputed.theta,
-            precomputed.prob,
-            precomputed.theta0,
+            lists_of(block),
+            precomputed.tables(),
             self._keys(block),
             self.n_draws,
             self.n_burn,
@@ -93,18 +85,7 @@ class Judge:
         from .sampling_kernels import mean_field_rows
 
         shares, values = self.model.represent(block, precomputed).copy(), np.empty(block.n_rows)
-        mean_field_rows(
-            *block.ones.lists(),
-            *block.unknown_lists(),
-            precomputed.bias,
-            precomputed.theta,
-            precomputed.theta0,
-            precomputed.top,
-            100,
-            1e-6,
-            shares,
-            values,
-        )
+        mean_field_rows(lists_of(block), precomputed.tables(), 100, 1e-6, shares, values)
         rest = replace(self.model, inference="variational").rest_of_bound(block, precomputed)
         return self.model.given_seen(block, precomputed.params, values + rest)
 
@@ -116,11 +97,9 @@ class Judge:
         values, errors = np.empty(n), np.empty(n)
         shares = np.full((n, len(params.prior)), np.nan)
         quickscore_rows(
-            *block.ones.lists(),
-            *block.unknown_lists(),
-            precomputed.theta,
+            lists_of(block),
+            precomputed.tables(),
             params.theta.sum(axis=1),
-            params.theta0,
             params.prior,
             MOST_ONES,
             values,

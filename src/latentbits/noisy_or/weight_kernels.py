@@ -1,12 +1,13 @@
 # mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Weights of the sources at a one: which contend for it, and the best weights by Newton steps or by their level.
 
-Tables are those of :mod:`.kernels`; symbols those of the module text of :mod:`.model`.
+Symbols are those of the module text of :mod:`.model`.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,51 @@ FAR = 50.0
 FLAT = 15.0
 # Steps after which weights are looked for by their level.
 NEWTON_STEPS = 12
+
+
+class Tables(NamedTuple):
+    """Links and leaks in the form that rows need; sources are contiguous, W of them with those that only pad."""
+
+    bias: np.ndarray  # (W,) log odds of the sources in an empty row
+    theta: np.ndarray  # (D * W,) strengths of links, -log(1 - p)
+    prob: np.ndarray  # (D * W,) p
+    lift: np.ndarray  # (D * W,) d at q = 1
+    slope: np.ndarray  # (D * W,) φ at q = 1
+    theta0: np.ndarray  # (D,) strengths of leaks
+    e0: np.ndarray  # (D,) expm1(θ0)
+    top: np.ndarray  # (D,) -log(1 - exp(-θ0))
+
+
+class Weights(NamedTuple):
+    """Weights q at the ones of a row, L at most: work space that :func:`make_weights` makes and :func:`weigh_ones` fills.
+
+    Sources that share a one p stand in ``contenders`` from place ``first[p]`` to ``first[p + 1]``, with their numbers.
+    """
+
+    winner: np.ndarray  # (L,) int64: the source that has all the weight of a one, -1 if several share it, -2 if none
+    first: np.ndarray  # (L + 1,) int64
+    contenders: np.ndarray  # (L * W,) int64
+    q: np.ndarray  # (L * W,)
+    credit: np.ndarray  # (L * W,) q d
+    rest: np.ndarray  # (L * W,) 1 / expm1(θ0 + θ/q)
+    candidates: np.ndarray  # (W,) int64: the sources that may have weight in this row
+    work: np.ndarray  # (2, W) slopes and bends
+
+
+@kernel
+def make_weights(n_ones, width):
+    """Room for the weights of a row with at most ``n_ones`` ones."""
+    size = n_ones * width
+    return Weights(
+        np.empty(n_ones, np.int64),
+        np.zeros(n_ones + 1, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(width, np.int64),
+        np.empty((2, width)),
+    )
 
 
 @kernel
@@ -40,13 +86,13 @@ def lift_of(t, theta0, top):
 
 
 @kernel
-def share_cell(at, theta0, top, start, n_sources, m, theta, sources, q, credit, rest, tol, work):
-    """Best weights ``q`` of the sources that contend for a one, by Newton steps.
+def share_cell(at, theta0, top, start, n_sources, m, theta, tol, weights):
+    """Best ``weights`` of the sources that contend for a one, by Newton steps.
 
-    The sources stand in ``sources`` from place ``start`` on, and so do their numbers.  Maximises the concave sum of
-    m q d(θ/q) on the simplex; stops when the gap that bounds what is left to gain is below ``tol``.  ``credit`` gets q d,
-    ``rest`` 1 / expm1(θ0 + θ/q).  ``work`` (3 or more, W) is scratch: slopes, bends, and the weights before.
+    The sources stand among the contenders from place ``start`` on, and so do their numbers.  Maximises the concave sum of
+    m q d(θ/q) on the simplex; stops when the gap that bounds what is left to gain is below ``tol``.
     """
+    sources, q, credit, rest, work = weights.contenders, weights.q, weights.credit, weights.rest, weights.work
     end = start + n_sources
     value = -1.0
     for step in range(NEWTON_STEPS + 1):
@@ -163,6 +209,17 @@ def weights_at(level, at, theta0, top, start, n_sources, m, theta, sources, q):
 
 
 @kernel
+def list_candidates(m, candidates):
+    """Fill ``candidates`` (W,) with the sources whose posteriors ``m`` (W,) are not next to nothing; returns their number."""
+    n_candidates = 0
+    for k in range(m.shape[0]):
+        if m[k] > CUT:
+            candidates[n_candidates] = k
+            n_candidates += 1
+    return n_candidates
+
+
+@kernel
 def contend(at, top, candidates, n_candidates, m, theta, slope, start, contenders):
     """Which sources have weight at a one: fills ``contenders`` from place ``start``, the best first; returns their number.
 
@@ -170,7 +227,7 @@ def contend(at, top, candidates, n_candidates, m, theta, slope, start, contender
     """
     best, most = -1, 0.0
     for c in range(n_candidates):
-        k = np.int64(candidates[c])
+        k = candidates[c]
         gain = m[k] * slope[at + k]
         if gain > most:
             best, most = k, gain
@@ -179,7 +236,7 @@ def contend(at, top, candidates, n_candidates, m, theta, slope, start, contender
     contenders[start] = best
     limit, n_sources = most / top, 1
     for c in range(n_candidates):
-        k = np.int64(candidates[c])
+        k = candidates[c]
         if m[k] > limit and k != best and theta[at + k] > WEAK:
             contenders[start + n_sources] = k
             n_sources += 1
@@ -198,11 +255,13 @@ def first_weights(at, start, n_sources, m, theta, sources, q):
 
 
 @kernel
-def weigh_ones(
-    indices, low, n_ones, candidates, n_candidates, theta, lift, slope, theta0, top, width, cell_tol,
-    m, odds, winner, first, contenders, q, credit, rest, work,
-):  # fmt: skip
-    """Find the weights of all ones of a row for posteriors ``m``; their credit is added to ``odds`` (W,)."""
+def weigh_ones(tables, indices, low, n_ones, cell_tol, m, odds, weights):
+    """Find the ``weights`` of the ones of a row for its posteriors ``m`` (W,); their credit is added to ``odds`` (W,)."""
+    theta, lift, slope, theta0, top = tables.theta, tables.lift, tables.slope, tables.theta0, tables.top
+    winner, first, contenders, q, credit = weights.winner, weights.first, weights.contenders, weights.q, weights.credit
+    candidates = weights.candidates
+    n_candidates = list_candidates(m, candidates)
+    width = m.shape[0]
     place = 0
     for p in range(n_ones):
         j = np.int64(indices[low + p])
@@ -217,7 +276,7 @@ def weigh_ones(
         else:
             winner[p] = -1
             first_weights(at, place, n_sources, m, theta, contenders, q)
-            share_cell(at, theta0[j], top[j], place, n_sources, m, theta, contenders, q, credit, rest, cell_tol, work)
+            share_cell(at, theta0[j], top[j], place, n_sources, m, theta, cell_tol, weights)
             for c in range(n_sources):
                 odds[contenders[place + c]] += credit[place + c]
             place += n_sources
@@ -228,20 +287,15 @@ def weigh_ones(
 def credit_of_ones(theta, theta0, top, slope, lift, m, cell_tol, out):
     """What single ones add to the log odds of the sources; ``theta``, ``slope``, ``lift``, ``m`` and ``out`` are (n, K)."""
     n_cells, n_sources = m.shape
-    work = np.empty((4, n_sources))
-    candidates, contenders = work[3], np.empty(n_sources, np.int64)
-    q, credit, rest = np.empty(n_sources), np.empty(n_sources), np.empty(n_sources)
+    weights = make_weights(1, n_sources)
+    contenders = weights.contenders
     for i in range(n_cells):
-        n_candidates = 0
-        for k in range(n_sources):
-            if m[i, k] > CUT:
-                candidates[n_candidates] = k
-                n_candidates += 1
-        n = contend(0, top[i], candidates, n_candidates, m[i], theta[i], slope[i], 0, contenders)
+        n_candidates = list_candidates(m[i], weights.candidates)
+        n = contend(0, top[i], weights.candidates, n_candidates, m[i], theta[i], slope[i], 0, contenders)
         if n == 1:
             out[i, contenders[0]] = lift[i, contenders[0]]
         elif n > 1:
-            first_weights(0, 0, n, m[i], theta[i], contenders, q)
-            share_cell(0, theta0[i], top[i], 0, n, m[i], theta[i], contenders, q, credit, rest, cell_tol, work)
+            first_weights(0, 0, n, m[i], theta[i], contenders, weights.q)
+            share_cell(0, theta0[i], top[i], 0, n, m[i], theta[i], cell_tol, weights)
             for c in range(n):
-                out[i, contenders[c]] = credit[c]
+                out[i, contenders[c]] = weights.credit[c]
