@@ -15,7 +15,7 @@ from latentbits.noisy_or import kernels, weight_kernels
 from latentbits.noisy_or.m_steps import _Probe, solve
 from latentbits.noisy_or.model import NoisyOrModel
 from latentbits.noisy_or.params import NoisyOrParams
-from latentbits.noisy_or.scoring import Judge
+from latentbits.noisy_or.scoring import RowScores
 
 from ..reference import noisy_or as twin
 
@@ -75,8 +75,8 @@ def test_bounds_and_likelihood_in_order(unknown, strong):
         X = random_rows(rng, params, 4, unknown)
         model, block = model_for(X, k)
         precomputed = model.precompute(params)
-        exact = Judge(model).exact(block, precomputed)
-        bound, tighter = model.log_prob(block, precomputed), Judge(model).mean_field(block, precomputed)
+        exact = RowScores(model).exact(block, precomputed)
+        bound, tighter = model.log_prob(block, precomputed), RowScores(model).mean_field(block, precomputed)
         assert (bound <= exact + 1e-10).all() and (tighter <= exact + 1e-10).all() and (bound <= tighter + 1e-8).all()
         value, posterior = twin.enumerate_row(X[0], *params[:3])
         assert abs(value - exact[0]) < 1e-10

@@ -347,23 +347,19 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
     def sample(
         self, n: int = 1, random_state: Any = None, return_causes: bool = False, memberships: str = "training"
     ) -> Any:
-        """Draw new rows from the fitted model.
+        """Draw new rows from the fitted model, as in every family.
 
         Parameters
         ----------
-        n : int
-            How many.
-        random_state : int, RandomState or None
-            By default the estimator's own.
-        return_causes : bool
-            Also return the hidden cause of every cell.
+        n, random_state, return_causes
+            How many; by default the estimator's own seed; also return the hidden cause of every cell.
         memberships : {"training", "prior"}
             Memberships as those of the training rows, or drawn from the Dirichlet prior (the paper's; usually unlike
             the data).
 
         Returns
         -------
-        (n, n_features) array of 0 and 1, and the (n, n_features) causes if asked for
+        (n, n_features) array of 0 and 1, and the causes (n, n_features) if asked for
         """
         if memberships not in ("training", "prior"):
             raise InputError(f"{self._name}: memberships must be 'training' or 'prior'; got {memberships!r}.")

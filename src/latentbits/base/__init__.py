@@ -38,8 +38,7 @@ class LatentBitsEstimator(StreamingMixin, AnswersMixin, TransformerMixin, Callba
         -------
         (n_rows, n_components) array
         """
-        asked = self._ask(X)
-        return asked.by_rows(asked.model.represent)
+        return self._ask(X).by_rows("represent")
 
     @property
     def _n_features_out(self) -> int:

@@ -35,10 +35,9 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
 
         Returns
         -------
-        (n_rows,) array
+        (n_rows,) array of nats
         """
-        asked = self._ask(X)
-        return asked.by_rows(asked.model.log_prob)
+        return self._ask(X).by_rows("log_prob")
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log-likelihood per row in nats (``score_kind_`` says whether it is exact).

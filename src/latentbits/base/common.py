@@ -43,6 +43,14 @@ def digest_of(params: Any) -> str:
     return digest.hexdigest()
 
 
+def tags_of_numbers(tags: Any) -> Any:
+    """scikit-learn's tags of estimators of tables of numbers, 0 or more."""
+    tags.input_tags.sparse = True
+    tags.input_tags.allow_nan = False
+    tags.input_tags.positive_only = True
+    return tags
+
+
 def records(*kinds: type) -> dict[str, Any]:
     """NamedTuples and dataclasses by name, as estimators list those that stand in their files."""
     return {kind.__name__: kind for kind in kinds}

@@ -32,10 +32,9 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
 
         Returns
         -------
-        (n_rows,) array of int
+        (n_rows,) array of component numbers
         """
-        asked = self._ask(X)
-        return asked.by_rows(_Largest(asked.model))
+        return self._ask(X).by_rows(MostProbable(self._model))
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities of every row.
@@ -46,10 +45,9 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
 
         Returns
         -------
-        (n_rows, n_components) array
+        (n_rows, n_components) array whose rows sum to one
         """
-        asked = self._ask(X)
-        return asked.by_rows(asked.model.memberships)
+        return self._ask(X).by_rows("memberships")
 
     def fit_predict(self, X: Any, y: Any = None, **fit_options: Any) -> Any:
         """Fit, then the most probable class of every row."""
@@ -111,7 +109,7 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         return frame_of(self.profile_table(X))
 
 
-class _Largest:
+class MostProbable:
     """The most probable class of every row of a block."""
 
     def __init__(self, model: Any) -> None:

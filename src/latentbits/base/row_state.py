@@ -20,10 +20,9 @@ class RowStateMixin(AnswersMixin):
 
         Returns
         -------
-        (n_rows,) array
+        (n_rows,) array of nats at the best unknowns
         """
-        asked = self._ask(X)
-        return asked.by_rows(asked.model.fold_in)
+        return self._ask(X).by_rows("fold_in")
 
     def _log_likelihood(self, X: Any) -> tuple[float, int]:
         """Log-likelihood at the best unknowns, which is what the parameters of the rows buy in BIC and AIC."""

@@ -17,7 +17,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from ..base.common import quiet, seed_of
+from ..base.common import quiet, seed_of, tags_of_numbers
 from ..base.options import Check, OptimiserOptions, is_whole, option_fields
 from ..base.passes import table_sums
 from ..base.saving import SavesMixin
@@ -107,11 +107,7 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
     init: Any = "portfolio"
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = False
-        tags.input_tags.positive_only = True
-        return tags
+        return tags_of_numbers(super().__sklearn_tags__())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Fit one mixture per class.
@@ -301,7 +297,7 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
 
         Returns
         -------
-        (n_rows,) array
+        (n_rows,) array of classes
         """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]

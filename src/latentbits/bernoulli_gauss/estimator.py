@@ -11,6 +11,7 @@ import numpy as np
 
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.common import digest_of
+from ..base.memberships import MostProbable
 from ..base.options import Check, Number, OneOf, OptimiserOptions, Positive, Whole, WordOr, is_whole, option_fields
 from ..data.block import Float
 from ..data.summary import ValueTotals
@@ -237,7 +238,7 @@ class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):
         mass = stats.mass[:, None]
         self.keyword_prob_raw_ = np.where(mass > 0, stats.sums[:, 0].T / np.maximum(mass, 1e-300), 0.0)
         self.expected_rows_ = stats.mass
-        self.labels_ = np.concatenate(sweep.collect(_Labels(model), precomputed))
+        self.labels_ = np.concatenate(sweep.collect(MostProbable(model), precomputed))
         self.empty_components_ = [int(k) for k in np.flatnonzero(stats.mass < DEAD)]
         if self.empty_components_:
             warnings.warn(
@@ -401,16 +402,6 @@ def _words(
     cross_variances = np.where(known, left_squares / np.where(known, others, 1.0) - cross**2, 0.0)
     shares = (count + 0.5) / (sums.weight + 1.0)
     return Words(shares, word_centers, spreads, floors, cross, np.maximum(cross_variances, floors))
-
-
-class _Labels:
-    """Topics of a block's rows."""
-
-    def __init__(self, model: LbgModel) -> None:
-        self.model = model
-
-    def __call__(self, block: ValueBlock, precomputed: Any) -> Any:
-        return self.model.memberships(block, precomputed).argmax(axis=1)
 
 
 class _Mask:

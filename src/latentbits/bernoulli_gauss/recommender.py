@@ -181,15 +181,7 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
     def components_table(self, top: int = 10) -> list[dict[str, Any]]:
         """The tastes as rows of a table: the ``top`` items of each that it rates higher than everybody does.
 
-        Parameters
-        ----------
-        top : int
-            Items per taste.
-
-        Returns
-        -------
-        list of dict
-            With component, weight, rank, feature (the item), loading (scaled mean above everybody's) and marginal (that).
+        As in every family, with feature (the item), loading (scaled mean above everybody's) and marginal (that).
         """
         self._check_fitted()
         everybody = self._model.words.centers

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 
+from ..base.common import tags_of_numbers
 from ..base.options import Check, Share, Whole, option_fields
 from ..base.saving import SavesMixin
 from ..base.sklearn_api import check_is_fitted, clone
@@ -75,11 +76,7 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
     prefit: bool = False
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = False
-        tags.input_tags.positive_only = True
-        return tags
+        return tags_of_numbers(super().__sklearn_tags__())
 
     def _check_together(self) -> None:
         if self.max_features is not None and self.quantile is not None:

@@ -39,9 +39,9 @@ class Asked:
         """``question(block, precomputed)`` of every block, in order."""
         return self.sweep.collect(question, self.precomputed)
 
-    def by_rows(self, question: Callable[..., Any]) -> NDArray[Any]:
-        """``question(block, precomputed)`` with one entry per row of the table."""
-        return np.concatenate(self.by_block(question))
+    def by_rows(self, question: Callable[..., Any] | str) -> NDArray[Any]:
+        """``question(block, precomputed)``, or the model's answer of that name, with one entry per row of the table."""
+        return np.concatenate(self.by_block(getattr(self.model, question) if isinstance(question, str) else question))
 
     def total(self, question: Callable[..., Any]) -> Any:
         """The sum of ``question(block, precomputed)`` over the blocks."""

@@ -43,7 +43,7 @@ class Baseline:
 
     def score_samples(self, X: Any) -> Any:
         """Log-likelihood of the known cells of every row."""
-        return self._ask(X).by_rows(self._model.log_prob)
+        return self._ask(X).by_rows("log_prob")
 
     def score(self, X: Any) -> float:
         """Mean log-likelihood per row."""

@@ -143,7 +143,7 @@ def select(
         raise InputError(f"select: random_state must be a whole number, 0 or more; got {random_state!r}.")
     if criterion == "cells" and sample_weight is not None:
         raise InputError("select: hidden cells are not weighted; leave sample_weight out or use another criterion.")
-    judge = {"bic": _by_criterion, "aic": _by_criterion, "cells": _by_cells, "rows": _by_rows}[criterion]
+    losses_by = {"bic": _by_criterion, "aic": _by_criterion, "cells": _by_cells, "rows": _by_rows}[criterion]
     source = open_source(
         X,
         owner="select",
@@ -166,7 +166,7 @@ def select(
         tell,
     )
     with quiet(LatentBitsWarning):
-        losses, weights = judge(context, numbers)
+        losses, weights = losses_by(context, numbers)
     return _chosen(context, numbers, losses, weights)
 
 

@@ -349,18 +349,7 @@ class MapAnswers(LatentBitsEstimator):
         return frame_of(self.regions_table(n_regions, top))
 
     def components_table(self, top: int = 10) -> list[dict[str, Any]]:
-        """The nodes as rows of a table: the ``top`` features of each that stand out most from the whole map.
-
-        Parameters
-        ----------
-        top : int
-            Features per node.
-
-        Returns
-        -------
-        list of dict
-            As :meth:`top_features`.
-        """
+        """The nodes as rows of a table: the ``top`` features of each that stand out most (:meth:`top_features`)."""
         return self.top_features(top=top)
 
     def top_features_frame(self, nodes: Any = None, top: int = 5, rank: str = "lift") -> Any:

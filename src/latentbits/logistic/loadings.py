@@ -15,15 +15,7 @@ class LoadingsTable(LatentBitsEstimator):
     def components_table(self, top: int = 10) -> list[dict[str, Any]]:
         """The components as rows of a table: the ``top`` features of each with the largest loadings, of either sign.
 
-        Parameters
-        ----------
-        top : int
-            Features per component.
-
-        Returns
-        -------
-        list of dict
-            With component, weight (its part in the squared loadings), rank, feature, loading and marginal.
+        As in every family, with weight (its part in the squared loadings) and loading.
         """
         self._check_fitted()
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))

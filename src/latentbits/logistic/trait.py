@@ -101,10 +101,10 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
 
         Returns
         -------
-        (n_rows,) array
+        (n_rows,) array of lower bounds
         """
         self._check_fitted()
-        return self._ask(X).by_rows(self._model.bound)
+        return self._ask(X).by_rows("bound")
 
     def inverse_transform(self, scores: Any) -> Any:
         """P(cell = 1) of rows with given scores."""

@@ -114,12 +114,12 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
 
         Returns
         -------
-        (n_rows,) array
+        (n_rows,) array of probabilities
         """
         self._check_fitted()
         if not self.include_new:
             raise InputError(f"{self._name}: novelty needs include_new=True.")
-        return self._ask(X).by_rows(self._model.novelty)
+        return self._ask(X).by_rows("novelty")
 
     def coclustering(self, rows: Any = None, chain: int | None = None) -> Any:
         """How often two rows of the fitted table are in one block, over the kept draws.

@@ -17,11 +17,12 @@ from ..base.options import Check, Number, OneOf, OptimiserOptions, Positive, opt
 from ..base.recommending import RecommendingMixin
 from ..data.block import Float
 from ..data.ratings import Ratings
-from ..data.rng import content_uniforms, stream
+from ..data.rng import stream
 from ..data.summary import ValueTotals
-from ..engine.protocols import ExtraPass, Model, Sweep
+from ..engine.protocols import ExtraPass, Sweep
 from ..engine.restarts import InitParams
 from ..errors import InputError
+from .shares import SharesModel
 
 FOLD_IN_STEPS = 20
 LOG_TWO_PI = float(np.log(2 * np.pi))
@@ -50,34 +51,20 @@ class GaussianPlsaPrecomputed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GaussianPlsaModel(Model):
+class GaussianPlsaModel(SharesModel):
     """The maths; row state is theta (n, K).  Items are drawn by ``value_smoothing`` ratings of ``center`` and ``spread``."""
 
     params_type: ClassVar[Any] = GaussianParams
-    has_row_state = True
-
-    n_components: int
-    temperature: float = 1.0
     value_smoothing: float = 5.0
     floor: float = 0.05
     center: float = 0.0
     spread: float = 1.0
-
-    @property
-    def monotone(self) -> bool:  # type: ignore[override]
-        """Tempered steps are no EM."""
-        return bool(self.temperature == 1.0)
 
     def init_params(self, sweep: Sweep, seed: int, restart: int) -> GaussianParams:
         """Means around that of all ratings."""
         shape = (self.n_components, sweep.source.shape[1])
         means = self.center + 0.1 * np.sqrt(self.spread) * stream(seed, "start", restart).standard_normal(shape)
         return GaussianParams(means, np.full(shape, self.spread), np.full(self.n_components, 1.0 / self.n_components))
-
-    def init_rows(self, block: Any, params: GaussianParams, seed: int, restart: int) -> Float:
-        """Shares drawn from the simplex, by what the user rated."""
-        shares = -np.log1p(-content_uniforms(block.keys(), self.n_components, seed, "start", restart, 1))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def precompute(self, params: GaussianParams) -> GaussianPlsaPrecomputed:
         """Logarithms, once per pass."""

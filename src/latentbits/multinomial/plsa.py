@@ -21,13 +21,14 @@ from ..base.common import seed_of
 from ..base.options import Check, Number, OptimiserOptions, Positive, option_fields
 from ..data.block import Float
 from ..data.checks import check_weights
-from ..data.rng import content_uniforms, stream
+from ..data.rng import stream
 from ..data.summary import ValueTotals
 from ..data.values import REALS, whole_table
-from ..engine.protocols import ExtraPass, Model, Sweep
+from ..engine.protocols import ExtraPass, Sweep
 from ..engine.restarts import InitParams
 from ..errors import InputError, LatentBitsWarning
 from .counts import check_counts
+from .shares import SharesModel
 
 # Fold-in ends when no share of a row moves by more.
 SETTLED = 1e-8
@@ -59,32 +60,18 @@ class PlsaPrecomputed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PlsaModel(Model):
+class PlsaModel(SharesModel):
     """The maths; row state is theta (n, K)."""
 
     params_type: ClassVar[Any] = PlsaParams
-    has_row_state = True
-
-    n_components: int
-    temperature: float = 1.0
     smoothing: float = 0.0
     mean_length: float = 1.0
-
-    @property
-    def monotone(self) -> bool:  # type: ignore[override]
-        """Tempered steps are no EM."""
-        return bool(self.temperature == 1.0)
 
     def init_params(self, sweep: Sweep, seed: int, restart: int) -> PlsaParams:
         """Words of every topic drawn from the simplex."""
         n_columns = sweep.source.shape[1]
         probs = stream(seed, "start", restart).dirichlet(np.ones(n_columns), size=self.n_components)
         return PlsaParams(np.maximum(probs, 1e-12), np.full(self.n_components, 1.0 / self.n_components))
-
-    def init_rows(self, block: Any, params: PlsaParams, seed: int, restart: int) -> Float:
-        """Shares drawn from the simplex, by what the row holds."""
-        shares = -np.log1p(-content_uniforms(block.keys(), self.n_components, seed, "start", restart, 1))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def precompute(self, params: PlsaParams) -> PlsaPrecomputed:
         """Words by column."""
@@ -223,18 +210,7 @@ class PLSA(RowStateMixin, OptimiserOptions, LatentBitsEstimator):
         check_counts(self, sums)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : table of counts
-        y : ignored
-        sample_weight : (n_rows,) array-like, optional
-
-        Returns
-        -------
-        self
-        """
+        """Fit to a table of counts, as in every family; with ``temperature="auto"`` the temperature is chosen first."""
         self._check_options()
         if isinstance(self.temperature, str):
             self._choose_temperature(X, sample_weight)

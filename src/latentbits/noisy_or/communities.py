@@ -82,7 +82,7 @@ class Communities(Sources):
             With community, rank, row, posterior, and how many other communities the row is in.
         """
         self._check_fitted()
-        odds = self._ask(X).by_rows(self._model.log_odds)
+        odds = self._ask(X).by_rows("log_odds")
         posteriors, on = 0.5 * (1.0 + np.tanh(0.5 * odds)), odds > 0
         out = []
         for k in range(odds.shape[1]):
@@ -170,7 +170,7 @@ class Communities(Sources):
             raise need("networkx", "links", "A graph") from None
         graph = nx.Graph()
         names = self._feature_names()
-        posteriors = None if X is None else self._ask(X).by_rows(self._model.represent)
+        posteriors = None if X is None else self._ask(X).by_rows("represent")
         sizes = self._expected_rows() if posteriors is None else posteriors.sum(axis=0)
         for k in range(self.n_components):
             graph.add_node(f"community {k}", kind="community", label=f"community {k}", rows=float(sizes[k]))

@@ -9,7 +9,7 @@ import numpy as np
 from ..base import LatentBitsEstimator, frame_of
 from ..data.block import Block, Float
 from ..errors import InputError
-from .scoring import WORST_ERROR, Judge, Quickscore, refusal
+from .scoring import WORST_ERROR, Quickscore, RowScores, refusal
 
 
 class ClosedForms(LatentBitsEstimator):
@@ -105,7 +105,7 @@ class ClosedForms(LatentBitsEstimator):
             raise InputError(f"{self._name}: refused must be 'raise' or 'nan'; got {refused!r}.")
         asked = self._ask(X)
         sweep, precomputed = asked.sweep, asked.precomputed
-        parts = sweep.collect(_Quick(Judge(self._model), refused), precomputed)
+        parts = sweep.collect(_Quick(RowScores(self._model), refused), precomputed)
         return Quickscore(*[np.concatenate(field) for field in zip(*parts)])
 
     # Checks against a table.
@@ -218,11 +218,11 @@ class _Counts:
 class _Quick:
     """Quickscore of a block, with its refusal."""
 
-    def __init__(self, judge: Judge, refused: str) -> None:
-        self.judge, self.refused = judge, refused
+    def __init__(self, scores_of: RowScores, refused: str) -> None:
+        self.scores_of, self.refused = scores_of, refused
 
     def __call__(self, block: Block, precomputed: Any) -> Quickscore:
-        scored = self.judge.quickscore(block, precomputed)
+        scored = self.scores_of.quickscore(block, precomputed)
         bad = np.flatnonzero(~(scored.error <= WORST_ERROR))
         if len(bad) and self.refused == "raise":
             raise InputError(refusal(block, bad, scored.error, len(precomputed.params.prior)))

@@ -34,7 +34,7 @@ class Quickscore(NamedTuple):
     posterior: Float
 
 
-class Judge:
+class RowScores:
     """A question about every row of a block; made once, asked of all blocks."""
 
     def __init__(self, model: NoisyOrModel, seed: int = 0, n_draws: int = 200, n_burn: int = 50) -> None:

@@ -14,7 +14,7 @@ from ..base.sklearn_api import clone
 from ..data.rng import row_uniforms, stream
 from ..errors import InputError
 from .params import expected_cells, without
-from .scoring import Estimate, Judge
+from .scoring import Estimate, RowScores
 
 METHODS = ("bound", "mean_field", "importance", "exact")
 
@@ -38,7 +38,7 @@ class Sources(LatentBitsEstimator):
         (n_rows, n_components) array of 0 and 1
         """
         self._check_fitted()
-        return (self._ask(X).by_rows(self._model.represent) > 0.5).astype(np.uint8)
+        return (self._ask(X).by_rows("represent") > 0.5).astype(np.uint8)
 
     def encode(self, X: Any) -> Any:
         """Rows in K bits each: the sources that are on, packed into bytes.
@@ -159,11 +159,11 @@ class Sources(LatentBitsEstimator):
             raise InputError(f"{self._name}: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
         self._check_fitted()
         if method == "bound":
-            return self._ask(X).by_rows(self._model.log_prob)
+            return self._ask(X).by_rows("log_prob")
         if method == "importance":
             return self.importance_scores(X, n_draws, random_state).value
-        judge = Judge(self._model)
-        return self._ask(X).by_rows(judge.mean_field if method == "mean_field" else judge.exact)
+        scores_of = RowScores(self._model)
+        return self._ask(X).by_rows(scores_of.mean_field if method == "mean_field" else scores_of.exact)
 
     def importance_scores(self, X: Any, n_draws: int = 200, random_state: Any = 0) -> Estimate:
         """Log-likelihood of every row from draws of its sources, with standard errors: what compares with other families.
@@ -187,7 +187,7 @@ class Sources(LatentBitsEstimator):
         self._check("n_draws", n_draws, Whole(1))
         asked = self._ask(X)
         sweep, precomputed = asked.sweep, asked.precomputed
-        parts = sweep.collect(Judge(self._model, seed_of(random_state), int(n_draws)).importance, precomputed)
+        parts = sweep.collect(RowScores(self._model, seed_of(random_state), int(n_draws)).importance, precomputed)
         return Estimate(*[np.concatenate(field) for field in zip(*parts)])
 
     def gibbs_posteriors(self, X: Any, n_sweeps: int = 500, n_burn: int = 50, random_state: Any = 0) -> Any:
@@ -207,7 +207,7 @@ class Sources(LatentBitsEstimator):
         self._check_fitted()
         self._check("n_sweeps", n_sweeps, Whole(1))
         self._check("n_burn", n_burn, Whole(0))
-        return self._ask(X).by_rows(Judge(self._model, seed_of(random_state), int(n_sweeps), int(n_burn)).gibbs)
+        return self._ask(X).by_rows(RowScores(self._model, seed_of(random_state), int(n_sweeps), int(n_burn)).gibbs)
 
     def _standing(self, probabilities: Any) -> Any:
         """Links are ranked as they are: a weak one says nothing against its column."""

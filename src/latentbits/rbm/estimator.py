@@ -188,7 +188,7 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
         source = self._open(X, reset=False)
         if any(source.block(b).unknown is not None for b in range(source.n_blocks)):
             raise InputError(f"{self._name}: free_energy needs complete rows; fill unknown cells first (impute).")
-        return self._ask(source).by_rows(self._model.free_energy)
+        return self._ask(source).by_rows("free_energy")
 
     def summary(self) -> str:
         """A few lines on the machine."""
