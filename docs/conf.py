@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import latentbits
+from latentbits.families import FAMILIES
 
 project = "latentbits"
 author = "the latentbits developers"
@@ -29,3 +32,13 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
 }
 suppress_warnings = ["config.cache"]
+
+
+def list_estimators(app: Any, page: str, source: list[str]) -> None:
+    """Put the estimators of the table of families where a page asks for them."""
+    source[0] = source[0].replace("@@estimators@@", "\n   ".join(family.cls for family in FAMILIES))
+
+
+def setup(app: Any) -> None:
+    """Connect to Sphinx."""
+    app.connect("source-read", list_estimators)
