@@ -163,11 +163,11 @@ def _show(found: Any, table: TableFile) -> None:
     console.print()
     console.print(Text(found.comparison.verdict))
     console.print()
-    for reading in (found.winner, found.several):
-        if reading is None:
+    for fitted in (found.winner, found.several):
+        if fitted is None:
             continue
-        console.print(Text(f"{reading.title}: {_why(found, reading)}"))
-        for name, text in reading.lines(5, most=12):
+        console.print(Text(f"{fitted.title}: {_why(found, fitted)}"))
+        for name, text in fitted.lines(5, most=12):
             console.print(Text(f"  {name}: {text}"))
         console.print()
     for note in dict.fromkeys(found.notes):
@@ -179,13 +179,13 @@ def _show(found: Any, table: TableFile) -> None:
     print(f"report: {found.report}")
 
 
-def _why(found: Any, reading: Any) -> str:
+def _why(found: Any, fitted: Any) -> str:
     """Why a model is shown."""
-    if reading is found.several:
+    if fitted is found.several:
         return "the best family with several causes per row"
     if found.comparison.finding_ == "nothing":
         return "the best family, though it finds nothing"
-    best = found.comparison.best_ == reading.candidate.name
+    best = found.comparison.best_ == fitted.candidate.name
     return "the best family" if best else "the easiest to read of those within one standard error of the best"
 
 

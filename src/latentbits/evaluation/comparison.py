@@ -52,9 +52,9 @@ class Comparison:
         with ``row_se`` (bounds are not ranked); ``size``; ``note``.
     best_ : str
         The family with the smallest log-loss.
-    readable_ : str
+    chosen_ : str
         The family that is easiest to read among those within one standard error of the best.
-    several_ : str or None
+    multi_cause_ : str or None
         The best family in which a row has several causes.
     finding_ : {"nothing", "pairs", "structure"}
         Whether hidden structure predicts better than independent columns and the Chow-Liu tree.
@@ -115,16 +115,16 @@ class Comparison:
         several = next(
             (row["model"] for row in table if row["structure"] in SEVERAL_CAUSES and "log_loss" in row), None
         )
-        readable = _easiest(table, best)
+        chosen = _easiest(table, best)
         headline = _headline(table, best, finding, against)
         return Comparison(
             table,
             best,
-            readable,
+            chosen,
             several,
             finding,
             headline,
-            f"{headline} {_verdict(table, best, readable, finding, against, asked)}",
+            f"{headline} {_verdict(table, best, chosen, finding, against, asked)}",
             choices,
             {name: calibration_curve(asked.values, answers.probabilities) for name, answers in said.items()},
             plan,
@@ -233,7 +233,7 @@ def _named(row: dict[str, Any]) -> str:
 
 
 def _verdict(
-    table: list[dict[str, Any]], best: str, readable: str, finding: str, against: dict[str, Paired], asked: Questions
+    table: list[dict[str, Any]], best: str, chosen: str, finding: str, against: dict[str, Paired], asked: Questions
 ) -> str:
     """The result in sentences."""
     scored = [row for row in table if "log_loss" in row]
@@ -273,8 +273,8 @@ def _verdict(
         lines.append(f"Worse: {_joined(groups['worse'])}.")
     if groups["clearly"]:
         lines.append(f"Clearly worse: {_joined(groups['clearly'])}.")
-    if readable != best:
-        shown = next(row for row in scored if row["model"] == readable)
+    if chosen != best:
+        shown = next(row for row in scored if row["model"] == chosen)
         lines.append(f"Of those within one standard error of the best, {_named(shown)} is the easiest to read.")
     failed = [row["title"] for row in table if "log_loss" not in row]
     if failed:

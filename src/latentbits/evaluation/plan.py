@@ -94,7 +94,7 @@ class _Rows(NamedTuple):
 
     @property
     def rungs(self) -> tuple[int, ...]:
-        """Rows of the stages in which sizes are sifted."""
+        """Rows of the stages on which sizes are tried."""
         if self.n_rows <= HALVED_WHOLE:
             return (self.n_rows,)
         return (max(HALVED_WHOLE, self.n_rows // 4), max(HALVED_WHOLE, self.n_rows // 2))
@@ -118,7 +118,7 @@ def _with_rows(how: _Rows, models: list[Candidate], budget: float, fewest: int) 
 
 
 def _seconds(one: Candidate, how: _Rows) -> float:
-    """Nominal cost of a family: its sieves, then one fit of a middling size in every draw."""
+    """Nominal cost of a family: its rungs, then one fit of a middling size in every draw."""
     sizes = one.sizes
     total = how.n_folds * one.seconds(sizes[len(sizes) // 2], one.full, _part(how.table, how.n_rows, how.cells))
     left = list(sizes)

@@ -151,10 +151,10 @@ def _comparison(found: Comparison) -> dict[str, Any]:
     return {
         "rows": rows,
         "best": found.best_,
-        "readable": found.chosen_,
-        "several": found.multi_cause_,
+        "chosen": found.chosen_,
+        "multi_cause": found.multi_cause_,
         "curves": {name: found.curves[name] for name in dict.fromkeys(shown) if name in found.curves},
-        "plan": {"folds": plan.n_folds, "rows": plan.n_rows, "held": plan.n_held, "sieves": list(plan.rungs)},
+        "plan": {"folds": plan.n_folds, "rows": plan.n_rows, "held": plan.n_held, "rungs": list(plan.rungs)},
     }
 
 
