@@ -6,10 +6,14 @@ from latentbits import (
     PLSA,
     AspectBernoulli,
     BayesianBernoulliMixture,
+    BernoulliGaussClassifier,
     BernoulliGaussMixture,
+    BernoulliGaussRecommender,
+    BernoulliGaussSelector,
     BernoulliMixture,
     BinaryGTM,
     DPBernoulliMixture,
+    GaussianPLSA,
     LatentTrait,
     LogisticPCA,
     MixtureOfUnigrams,
@@ -18,6 +22,11 @@ from latentbits import (
     VariationalBernoulliMixture,
 )
 from latentbits.testing import Family
+
+# How far the order of columns is free (see latentbits.testing.Family).
+ONE = "one"
+DRAWN = "starts are drawn column by column, and one component has several ends, too"
+TIES = "of equally large entries the first columns are keywords"
 
 
 def options(**defaults):
@@ -60,50 +69,70 @@ def epochs(**defaults):
     return make
 
 
+def selector(**given):
+    """Keywords of topics found with the options asked for."""
+    topics = BernoulliGaussMixture(**{"n_components": 2, "n_keywords": 3, "max_iter": 60, "random_state": 0, **given})
+    return BernoulliGaussSelector(topics, threshold=0.3, min_topic_rows=1, min_rows=1)
+
+
 FAMILIES = [
-    Family("BernoulliMixture", options(n_components=3, n_init=2, random_state=0)(BernoulliMixture)),
+    Family("BernoulliMixture", options(n_components=3, n_init=2, random_state=0)(BernoulliMixture), columns=ONE),
     Family(
         "BernoulliMixture, maximum likelihood",
         options(n_components=2, n_init=1, smoothing=0.0, accelerate=False, random_state=0)(BernoulliMixture),
+        columns=ONE,
     ),
     Family(
         "BernoulliMixture, k-means++",
         options(n_components=3, n_init=1, init="k-means++", max_iter=50, random_state=0)(BernoulliMixture),
         seeded_at_rows=True,
     ),
-    Family("AspectBernoulli", options(n_components=3, n_init=2, max_iter=60, random_state=0)(AspectBernoulli)),
+    Family(
+        "AspectBernoulli", options(n_components=3, n_init=2, max_iter=60, random_state=0)(AspectBernoulli), columns=ONE
+    ),
     Family(
         "AspectBernoulli, maximum likelihood with a phantom",
         options(n_components=3, n_init=1, n_phantom=1, smoothing=0.0, accelerate=False, max_iter=60, random_state=0)(
             AspectBernoulli
         ),
+        columns=DRAWN,
     ),
     Family(
         "AspectBernoulli, filled by the mean",
         options(n_components=2, n_init=1, fill_in="posterior", max_iter=40, random_state=0)(AspectBernoulli),
+        columns=ONE,
     ),
     Family(
         "LogisticPCA, filled by the mean",
         options(n_components=2, n_init=1, ridge=0.1, fill_in="posterior", max_iter=40, random_state=0)(LogisticPCA),
         1e-4,
+        columns=DRAWN,
     ),
     # Quasi-Newton steps blow rounding up along directions in which the objective is flat.
-    Family("LogisticPCA", options(n_components=2, n_init=2, ridge=0.1, max_iter=40, random_state=0)(LogisticPCA), 1e-4),
+    Family(
+        "LogisticPCA",
+        options(n_components=2, n_init=2, ridge=0.1, max_iter=40, random_state=0)(LogisticPCA),
+        1e-4,
+        columns=DRAWN,
+    ),
     Family(
         "LogisticPCA, bound of the paper",
         options(n_components=2, n_init=1, ridge=0.1, solver="mm", max_iter=40, random_state=0)(LogisticPCA),
         1e-6,
+        columns=DRAWN,
     ),
     # Among the parameters are losses of hundreds of nats.
     Family(
         "NoisyOrComponentAnalysis",
         options(n_components=3, n_init=2, max_iter=60, random_state=0)(NoisyOrComponentAnalysis),
         1e-5,
+        columns=DRAWN,
     ),
     Family(
         "NoisyOrComponentAnalysis, exact",
         options(n_components=2, n_init=1, solver="exact", max_iter=60, random_state=0)(NoisyOrComponentAnalysis),
         1e-5,
+        columns=DRAWN,
     ),
     Family(
         "NoisyOrComponentAnalysis, cold start at rows",
@@ -114,13 +143,16 @@ FAMILIES = [
         seeded_at_rows=True,
     ),
     Family(
-        "VariationalBernoulliMixture", options(n_components=4, n_init=2, random_state=0)(VariationalBernoulliMixture)
+        "VariationalBernoulliMixture",
+        options(n_components=4, n_init=2, random_state=0)(VariationalBernoulliMixture),
+        columns=ONE,
     ),
     Family(
         "VariationalBernoulliMixture, sticks averaged",
         options(
             n_components=4, n_init=2, weight_prior="sticks", average_restarts=True, average="joint", random_state=0
         )(VariationalBernoulliMixture),
+        columns=ONE,
     ),
     Family("BayesianBernoulliMixture", chains(n_components=4)(BayesianBernoulliMixture), seeded_at_rows=True),
     Family(
@@ -129,11 +161,13 @@ FAMILIES = [
             DPBernoulliMixture
         ),
         seeded_at_rows=True,
+        columns=DRAWN,
     ),
     Family(
         "DPBernoulliMixture, blocked",
         chains(solver="blocked", learn_cells="shared", n_warmup=2, answer_draws=4)(DPBernoulliMixture),
         seeded_at_rows=True,
+        columns=DRAWN,
     ),
     Family("BinaryGTM", options(latent_shape=(5, 4), max_iter=30, random_state=0)(BinaryGTM)),
     Family(
@@ -147,27 +181,70 @@ FAMILIES = [
             max_iter=30,
             random_state=0,
         )(BinaryGTM),
+        columns=DRAWN,
     ),
     Family(
         "BinaryGTM, identity from ranks",
         options(latent_shape=(3, 3), basis="identity", init="pca-rank", max_iter=30, random_state=0)(BinaryGTM),
     ),
-    Family("LatentTrait", options(n_components=2, n_init=2, max_iter=40, random_state=0)(LatentTrait)),
+    Family("LatentTrait", options(n_components=2, n_init=2, max_iter=40, random_state=0)(LatentTrait), columns=DRAWN),
     Family(
         "BernoulliGaussMixture",
         options(n_components=3, n_keywords=3, max_iter=60, random_state=0)(BernoulliGaussMixture),
         1e-8,
-        values=True,
+        kind="numbers",
+        columns=TIES,
     ),
     Family(
         "BernoulliGaussMixture, soft",
         options(n_components=2, indicators="soft", init="anneal", max_iter=60, random_state=0)(BernoulliGaussMixture),
         1e-6,
-        values=True,
+        kind="numbers",
+        columns=ONE,
     ),
     Family(
-        "MixtureOfUnigrams", options(n_components=3, max_iter=60, random_state=0)(MixtureOfUnigrams), 1e-8, values=True
+        "MixtureOfUnigrams",
+        options(n_components=3, max_iter=60, random_state=0)(MixtureOfUnigrams),
+        1e-8,
+        kind="numbers",
+        columns=ONE,
     ),
-    Family("PLSA", options(n_components=3, n_init=2, max_iter=40, random_state=0)(PLSA), 1e-8, values=True),
-    Family("RestrictedBoltzmann", epochs(), seeded_at_rows=True),
+    Family(
+        "PLSA", options(n_components=3, n_init=2, max_iter=40, random_state=0)(PLSA), 1e-8, kind="numbers", columns=ONE
+    ),
+    Family("RestrictedBoltzmann", epochs(), seeded_at_rows=True, columns=DRAWN),
+    Family(
+        "BernoulliGaussClassifier",
+        options(n_components=2, max_iter=60, random_state=0)(BernoulliGaussClassifier),
+        1e-8,
+        kind="numbers",
+        supervised=True,
+        columns=ONE,
+    ),
+    Family("BernoulliGaussSelector", selector, 1e-8, kind="numbers", columns=TIES),
+    Family(
+        "BernoulliGaussRecommender",
+        options(n_components=2, max_iter=60, random_state=0)(BernoulliGaussRecommender),
+        1e-8,
+        seeded_at_rows=True,
+        kind="ratings",
+        columns=ONE,
+    ),
+    Family(
+        "BernoulliGaussRecommender, missingness modelled",
+        options(n_components=2, missingness="modelled", user_scale="none", init="k-means", max_iter=60, random_state=0)(
+            BernoulliGaussRecommender
+        ),
+        1e-8,
+        kind="ratings",
+        columns=ONE,
+    ),
+    Family(
+        "GaussianPLSA",
+        options(n_components=2, max_iter=40, random_state=0)(GaussianPLSA),
+        1e-8,
+        seeded_at_rows=True,
+        kind="ratings",
+        columns=ONE,
+    ),
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .containers import CONTAINERS, Container
-from .contracts import CONTRACTS, Family
+from .containers import CONTAINERS, KINDS, Container
+from .contracts import CONTRACTS, Family, NotApplicable
+from .covering import cover
 
-__all__ = ["CONTAINERS", "CONTRACTS", "Container", "Family"]
+__all__ = ["CONTAINERS", "CONTRACTS", "KINDS", "Container", "Family", "NotApplicable", "cover"]

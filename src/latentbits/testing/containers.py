@@ -186,3 +186,14 @@ CONTAINERS: dict[str, Container] = {
     "dask array": _dask_array,
     "dask frame": _dask_frame,
 }
+
+# Containers of a kind are read by much the same code.
+KINDS: dict[str, tuple[str, ...]] = {
+    "arrays": ("numpy float", "numpy fortran", "list", "object array", "masked integers", "memmap"),
+    "sparse matrices": tuple(name for name in CONTAINERS if name.startswith("sparse matrix")),
+    "sparse arrays": tuple(name for name in CONTAINERS if name.startswith("sparse array")),
+    "frames": ("pandas", "pandas nullable", "polars", "arrow"),
+    "text files": ("csv", "tsv.gz", "triples", "mtx"),
+    "binary files": ("parquet", "parquet folder", "npz dense", "npz sparse", "npz parts"),
+    "dask": ("dask array", "dask frame"),
+}
