@@ -38,14 +38,17 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
+# What is checked is how they behave, not where they end: few passes will do.
 @parametrize_with_checks(
     [
-        BernoulliMixture(binarize=0.0, n_init=2, random_state=0),
-        BernoulliMixture(binarize=0.5, smoothing=0.5, accelerate=False, random_state=0),
-        AspectBernoulli(binarize=0.0, n_init=2, max_iter=200, random_state=0),
-        AspectBernoulli(binarize=0.5, weight_concentration=1.1, accelerate=False, random_state=0),
-        NoisyOrComponentAnalysis(binarize=0.0, n_init=2, max_iter=200, random_state=0),
-        NoisyOrComponentAnalysis(binarize=0.5, solver="exact", n_init=1, random_state=0),
+        BernoulliMixture(binarize=0.0, n_init=2, max_iter=20, random_state=0),
+        BernoulliMixture(binarize=0.5, smoothing=0.5, accelerate=False, n_init=1, max_iter=20, random_state=0),
+        AspectBernoulli(binarize=0.0, n_init=2, max_iter=20, random_state=0),
+        AspectBernoulli(
+            binarize=0.5, weight_concentration=1.1, accelerate=False, n_init=1, max_iter=20, random_state=0
+        ),
+        NoisyOrComponentAnalysis(binarize=0.0, n_init=1, max_iter=10, random_state=0),
+        NoisyOrComponentAnalysis(binarize=0.5, solver="exact", n_init=1, max_iter=10, random_state=0),
         # A check asks for two columns of predict_proba, so these end with two classes on its tables.
         VariationalBernoulliMixture(
             2, binarize=0.5, weight_prior="sticks", average_restarts=True, n_init=2, random_state=0
@@ -58,15 +61,20 @@ pytestmark = pytest.mark.filterwarnings(
         ),
         # The same check asks for four of families with more than two classes.
         BinaryGTM(4, basis_shape=2, ridge=1.0, binarize=0.5, random_state=0),
-        LatentTrait(binarize=0.0, n_init=1, max_iter=100, random_state=0),
-        BernoulliGaussMixture(n_keywords=2, random_state=0),
-        BernoulliGaussClassifier(1, random_state=0),
-        MixtureOfUnigrams(random_state=0),
+        LatentTrait(binarize=0.0, n_init=1, max_iter=15, random_state=0),
+        BernoulliGaussMixture(n_keywords=2, init="k-means", max_iter=20, random_state=0),
+        BernoulliGaussClassifier(1, init="k-means", max_iter=20, random_state=0),
+        MixtureOfUnigrams(max_iter=20, random_state=0),
         PLSA(n_init=1, temperature=0.9, random_state=0),
-        BernoulliGaussSelector(threshold=0.0, min_topic_rows=1, min_rows=1),
+        BernoulliGaussSelector(
+            BernoulliGaussMixture(2, n_keywords=20, init="k-means", max_iter=20, random_state=0),
+            threshold=0.0,
+            min_topic_rows=1,
+            min_rows=1,
+        ),
         RestrictedBoltzmann(3, binarize=0.5, n_epochs=5, n_sweeps=20, random_state=0),
-        LogisticPCA(binarize=0.0, ridge=0.1, n_init=2, max_iter=200, random_state=0),
-        LogisticPCA(binarize=0.5, ridge=1.0, solver="mm", n_init=1, max_iter=200, random_state=0),
+        LogisticPCA(binarize=0.0, ridge=0.1, n_init=2, max_iter=20, random_state=0),
+        LogisticPCA(binarize=0.5, ridge=1.0, solver="mm", n_init=1, max_iter=20, random_state=0),
     ],
     # This check draws negative values also for estimators that say that they take none.
     expected_failed_checks=lambda estimator: (

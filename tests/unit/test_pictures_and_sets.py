@@ -206,26 +206,6 @@ def test_pictures_of_comparisons(tmp_path):
     plt.close("all")
 
 
-def test_docstrings_and_readme_run():
-    """Examples in docstrings and the README are true."""
-    import doctest
-    import importlib
-    import pkgutil
-
-    failed = attempted = 0
-    for module in pkgutil.walk_packages(latentbits.__path__, "latentbits."):
-        if module.name.endswith("__main__"):
-            continue
-        result = doctest.testmod(importlib.import_module(module.name), optionflags=doctest.NORMALIZE_WHITESPACE)
-        failed, attempted = failed + result.failed, attempted + result.attempted
-    result = doctest.testmod(latentbits)
-    failed, attempted = failed + result.failed, attempted + result.attempted
-    if (ROOT / "README.md").exists():
-        result = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
-        failed, attempted = failed + result.failed, attempted + result.attempted
-    assert failed == 0 and attempted > 40
-
-
 def test_plots_of_chains():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
