@@ -8,6 +8,7 @@ import subprocess
 import sys
 import types
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,53 +65,65 @@ def test_longer_runs_go_on_where_shorter_ones_end(table):
 
 
 SCRIPT = """
-import sys, warnings
-import numpy as np
-from latentbits import DPBernoulliMixture
-warnings.simplefilter("ignore")
-table, checkpoint, out = sys.argv[1:]
-model = DPBernoulliMixture(n_chains=2, n_warmup=40, n_draws=40, thin=1, learn_weight_concentration=True, learn_cells="shared",
-                           random_state=5, checkpoint=checkpoint, callbacks=[lambda event: print("sweep", flush=True)])
-model.fit(np.load(table)).set_params(checkpoint=None, callbacks=None).save(out)
+import sys
+from tests.unit.test_chains import run
+run(*sys.argv[1:])
 """
 
 
-def run(folder, out, after=None, sign=signal.SIGKILL):
-    """Run the chains; with ``after`` end the process when that many sweeps were heard of."""
+def run(folder, out):
+    """Run chains on the table of a folder, with a checkpoint, say every sweep, and save the model."""
+    folder = Path(folder)
+    model = DPBernoulliMixture(n_chains=2, n_warmup=40, n_draws=40, thin=1, random_state=5)
+    model.set_params(learn_weight_concentration=True, learn_cells="shared")
+    model.set_params(checkpoint=folder / "fit.checkpoint", callbacks=[lambda event: print("sweep", flush=True)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(np.load(folder / "table.npy")).set_params(checkpoint=None, callbacks=None).save(out)
+
+
+def ended(folder, after, sign):
+    """Run the chains in a process of its own, and end it when that many sweeps were heard of; its exit code."""
     environment = {**os.environ, "LATENTBITS_CHECKPOINT_SECONDS": "0"}
-    command = [sys.executable, "-c", SCRIPT, folder / "table.npy", folder / "fit.checkpoint", out]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as process:
-        if after is not None:
-            for _ in range(after):
-                process.stdout.readline()
-            process.send_signal(sign)
-        _, errors = process.communicate()
-        assert after is not None or process.returncode == 0, errors.decode()
+    command = [sys.executable, "-c", SCRIPT, folder, folder / "resumed"]
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=root
+    ) as process:
+        for _ in range(after):
+            process.stdout.readline()
+        process.send_signal(sign)
+        process.communicate()
         return process.returncode
 
 
+@pytest.fixture(scope="module")
+def straight(table, tmp_path_factory):
+    """What chains that were not disturbed give."""
+    folder = tmp_path_factory.mktemp("straight")
+    np.save(folder / "table.npy", table)
+    run(folder, folder / "straight")
+    return (folder / "straight").read_bytes()
+
+
 @pytest.mark.parametrize("seed", [pytest.param(s, marks=pytest.mark.slow) if s else s for s in range(8)])
-def test_killed_at_random_moments(table, tmp_path, seed):
+def test_killed_at_random_moments(table, straight, tmp_path, seed):
     """Three kills a time, at twenty random moments and more in all; the draws are the same to the bit."""
     np.save(tmp_path / "table.npy", table)
-    run(tmp_path, tmp_path / "straight")
-    (tmp_path / "fit.checkpoint").unlink()
     rng = np.random.default_rng(seed)
     for _ in range(3 if seed else 1):
-        assert run(tmp_path, tmp_path / "resumed", int(rng.integers(1, 50))) == -signal.SIGKILL
+        assert ended(tmp_path, int(rng.integers(1, 50)), signal.SIGKILL) == -signal.SIGKILL
     run(tmp_path, tmp_path / "resumed")
-    assert (tmp_path / "straight").read_bytes() == (tmp_path / "resumed").read_bytes()
+    assert straight == (tmp_path / "resumed").read_bytes()
 
 
-def test_asked_to_end(table, tmp_path):
+def test_asked_to_end(table, straight, tmp_path):
     """SIGTERM writes the state first, then ends the process."""
     np.save(tmp_path / "table.npy", table)
-    assert run(tmp_path, tmp_path / "resumed", 20, signal.SIGTERM) != 0
+    assert ended(tmp_path, 20, signal.SIGTERM) != 0
     assert (tmp_path / "fit.checkpoint").exists() and not (tmp_path / "resumed").exists()
     run(tmp_path, tmp_path / "resumed")
-    (tmp_path / "fit.checkpoint").unlink()
-    run(tmp_path, tmp_path / "straight")
-    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "straight").read_bytes()
+    assert (tmp_path / "resumed").read_bytes() == straight
 
 
 def test_foreign_checkpoints(table, tmp_path):

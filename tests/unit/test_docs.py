@@ -17,7 +17,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import latentbits
-from latentbits.datasets import make_mixture
 from latentbits.errors import LatentBitsWarning
 from latentbits.families import BY_CLASS
 
@@ -101,9 +100,6 @@ def theirs(page, folder):
         lines = [",".join([f"r{i}", "Süd" if i % 2 else "Nord", *row]) for i, row in enumerate(cells)]
         text = "\n".join(["respondent,region,a,b,c,d", *lines]) + "\n"
         (folder / "survey.csv").write_text(text, encoding="latin-1")
-    if page == "exploring":
-        X = make_mixture(30, 4, 2, spread=3.0, random_state=0).data
-        return {"X": X, "names": [f"r{i}" for i in range(30)], "regions": ["north", "south"] * 15}
     if page == "weights":
         words = [[f"word{rng.integers(20) + 20 * (i % 3)}" for _ in range(15)] for i in range(60)]
         users, items = np.repeat(np.arange(30), 6), np.tile(np.arange(6), 30)

@@ -18,6 +18,7 @@ import pytest
 import scipy.sparse as sp
 
 import latentbits
+from latentbits.cli.main import main
 from latentbits.data.source import open_source
 from latentbits.data.triage import advice, examine
 from latentbits.datasets import make_aspect, make_mixture
@@ -242,6 +243,7 @@ def test_nothing_ends_the_script_early():
     assert json.loads(text)["name"] == "</script><!--<script>\u2028&amp;"
 
 
+@pytest.mark.slow
 def test_report_size(tmp_path):
     made = make_mixture(5000, 200, 6, unknown=0.02, random_state=0)
     labels = {"truth": made.causes.tolist()}
@@ -304,14 +306,23 @@ def test_interrupted_and_resumed(found, table, tmp_path, after):
         quietly(table.data, tmp_path, resume=True, **options)
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
-def test_killed_and_resumed(capsys, tmp_path, sign):
-    """From the shell, on a file, with signals that come when they come."""
+@pytest.fixture(scope="module")
+def not_killed(tmp_path_factory):
+    """A file, the command that explores it, and what that gives when nothing happens."""
+    folder = tmp_path_factory.mktemp("not_killed")
     rows = make_mixture(120, 6, 2, spread=3.0, random_state=4).data.astype(int)
-    path = written(tmp_path, "t.csv", "a,b,c,d,e,f\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    path = written(folder, "t.csv", "a,b,c,d,e,f\n" + "\n".join(",".join(map(str, row)) for row in rows) + "\n")
     command = ["explore", str(path), "--models", "mixture,dp,trait", "--sizes", "2,3", "--folds", "2"]
-    run(capsys, *command, "-o", tmp_path / "straight")
+    with pytest.raises(SystemExit) as done:
+        main([*command, "-o", str(folder / "straight")])
+    assert not done.value.code
+    return command, content_of(folder / "straight")
 
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+def test_killed_and_resumed(capsys, not_killed, tmp_path, sign):
+    """From the shell, on a file, with signals that come when they come."""
+    command, straight = not_killed
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     killed = subprocess.Popen([sys.executable, "-m", "latentbits", *command, "-o", str(tmp_path / "killed")], **pipes)
     parts = tmp_path / "killed" / ".parts"
@@ -323,8 +334,7 @@ def test_killed_and_resumed(capsys, tmp_path, sign):
     if sign == signal.SIGINT:
         assert "--resume" in err and "Traceback" not in err
     run(capsys, "explore", "--resume", "--out", tmp_path / "killed")  # the folder knows the rest
-    first, second = content_of(tmp_path / "straight"), content_of(tmp_path / "killed")
-    assert first == second
+    assert content_of(tmp_path / "killed") == straight
 
 
 def test_repeated_from_its_settings(capsys, tmp_path, monkeypatch):
@@ -452,16 +462,17 @@ def test_thresholds_stay_with_the_model(tmp_path):
 
 def test_doubts_survive_a_break(table, tmp_path, monkeypatch):
     """What was doubted in a fit is told of after a break, too."""
-    options = {"models": ["noisy-or"], "n_components": [3], "folds": 1}
-    straight = quietly(table.data, tmp_path / "a", **options)
+    options = {"models": ["noisy-or"], "n_components": [3], "folds": 1, "budget": 1}
+    few = table.data[:60]
+    straight = quietly(few, tmp_path / "a", **options)
     from latentbits.exploring import job
 
     charted = job._Job.charted
     monkeypatch.setattr(job._Job, "charted", lambda *a: (_ for _ in ()).throw(KeyboardInterrupt()))
     with pytest.raises(KeyboardInterrupt):
-        quietly(table.data, tmp_path / "b", **options)
+        quietly(few, tmp_path / "b", **options)
     monkeypatch.setattr(job._Job, "charted", charted)
-    assert quietly(table.data, tmp_path / "b", resume=True, **options).notes == straight.notes != []
+    assert quietly(few, tmp_path / "b", resume=True, **options).notes == straight.notes != []
 
 
 def test_numbers_beside_the_table_become_ranges(table, tmp_path):
