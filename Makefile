@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export LATENTBITS_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-slow test-oldest papers bench lint docs clean
+.PHONY: demo test warm test-slow test-oldest papers bench lint docs clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -34,8 +34,13 @@ $(VENV)/.docs: pyproject.toml
 demo: $(VENV)/.demo
 	$(BIN)/latentbits explore votes
 
-test: $(VENV)/.test lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+# Kernels are compiled while the linters run, each once: tests that run side by side would compile them twice.
+test: $(VENV)/.test
+	$(MAKE) -j 2 lint warm
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations=20 --cov --cov-report=term:skip-covered
+
+warm: $(VENV)/.test
+	$(BIN)/python -m tests.warm
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow

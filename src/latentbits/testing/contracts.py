@@ -201,7 +201,7 @@ def block_size_does_not_matter(family: Family, folder: Path) -> None:
 
 def threads_do_not_matter(family: Family, folder: Path) -> None:
     """Any number of threads gives the same bits."""
-    blocks = {"block_rows": 13} if family.takes("block_rows") else {}
+    blocks: dict[str, Any] = {"block_rows": 13} if family.takes("block_rows") else {}
     assert family.takes("n_jobs")
     straight = family.fitted(n_jobs=1, **blocks)
     for n_jobs in (2, 5):
