@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import latentbits
 from latentbits.families import FAMILIES
@@ -34,11 +34,14 @@ sphinx_gallery_conf = {
 suppress_warnings = ["config.cache"]
 
 
-def list_estimators(app: Any, page: str, source: list[str]) -> None:
-    """Put the estimators of the table of families where a page asks for them."""
-    source[0] = source[0].replace("@@estimators@@", "\n   ".join(family.cls for family in FAMILIES))
+def estimators_page() -> str:
+    """The estimators, from the table of families."""
+    rows = [f"| [{f.cls}](generated/latentbits.{f.cls}) | {f.story} | {f.citation} |" for f in FAMILIES]
+    table = "\n".join(["| estimator | story | source |", "|---|---|---|", *rows])
+    names = "\n   ".join([*(f.cls for f in FAMILIES), "load"])
+    listed = f".. currentmodule:: latentbits\n\n.. autosummary::\n   :toctree: generated\n\n   {names}\n"
+    return f"# Estimators\n\n{table}\n\n```{{eval-rst}}\n{listed}```\n"
 
 
-def setup(app: Any) -> None:
-    """Connect to Sphinx."""
-    app.connect("source-read", list_estimators)
+# Written before Sphinx looks for pages; not kept in the repository.
+(Path(__file__).parent / "api" / "estimators.md").write_text(estimators_page(), encoding="utf-8")
