@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import latentbits
 from latentbits import PLSA, BernoulliGaussMixture, BinaryGTM, GaussianPLSA, LatentTrait, MixtureOfUnigrams
 from latentbits.aspect import kernels as aspect_kernels
 from latentbits.bernoulli_gauss import kernels as gauss_kernels
@@ -27,6 +31,25 @@ from latentbits.noisy_or import kernels as noisy_or_kernels
 from latentbits.noisy_or import sampling_kernels, weight_kernels
 
 from .gibbs_tools import blocked, collapsed
+
+ROOT = Path(latentbits.__file__).parent
+MODULES = sorted(".".join(path.relative_to(ROOT).with_suffix("").parts) for path in ROOT.rglob("*kernels.py"))
+MOST_ARGUMENTS = 10
+
+
+def kernels_of(name):
+    """The kernels that a module defines."""
+    module = importlib.import_module(f"latentbits.{name}")
+    return [v for v in vars(module).values() if hasattr(v, "signatures") and v.__module__ == module.__name__]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_few_arguments_and_no_lock(name):
+    """Arrays that belong together come as one argument, and threads run side by side."""
+    assert kernels_of(name)
+    for kernel in kernels_of(name):
+        assert len(inspect.signature(kernel.py_func).parameters) <= MOST_ARGUMENTS, kernel
+        assert kernel.targetoptions["nogil"], kernel
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -449,26 +472,11 @@ def test_one_signature_per_kernel(tmp_path):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LatentBitsWarning)
                 sampled.fit(made).coclustering()
-    modules = (data_kernels, maths_kernels, latent_class_kernels, aspect_kernels, logistic_kernels)
-    modules = (
-        *modules,
-        trait_kernels,
-        gtm_kernels,
-        gauss_kernels,
-        count_kernels,
-        topics_kernels,
-        gibbs_kernels,
-        wide_kernels,
-        split_kernels,
-        hyper_kernels,
-        partition_kernels,
-    )
-    for module in (*modules, noisy_or_kernels, weight_kernels, sampling_kernels):
-        for kernel in vars(module).values():
-            if hasattr(kernel, "signatures"):
-                # Older Numba also lists whole numbers known when compiling, as a type of their own.
-                kinds = {
-                    tuple(re.sub(r"Literal\[int\].*", "int64", str(getattr(t, "dtype", t))) for t in signature)
-                    for signature in kernel.signatures
-                }
-                assert len(kinds) <= 1, (kernel, kernel.signatures)
+    for name in MODULES:
+        for kernel in kernels_of(name):
+            # Older Numba also lists whole numbers known when compiling, as a type of their own.
+            kinds = {
+                tuple(re.sub(r"Literal\[int\].*", "int64", str(getattr(t, "dtype", t))) for t in signature)
+                for signature in kernel.signatures
+            }
+            assert len(kinds) <= 1, (kernel, kernel.signatures)

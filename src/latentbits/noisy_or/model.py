@@ -221,7 +221,7 @@ class NoisyOrModel(NoisyOrAnswers):
             prob.ravel(),
             lift.ravel(),
             slope.ravel(),
-            params.theta0,
+            params.theta0.copy(),  # that of a fit read from a file may be read-only, a type of its own to the compiler
             e0[:, 0],
             -log_on(params.theta0),
             even,
