@@ -42,13 +42,8 @@ pytestmark = pytest.mark.filterwarnings(
 @parametrize_with_checks(
     [
         BernoulliMixture(binarize=0.0, n_init=2, max_iter=20, random_state=0),
-        BernoulliMixture(binarize=0.5, smoothing=0.5, accelerate=False, n_init=1, max_iter=20, random_state=0),
         AspectBernoulli(binarize=0.0, n_init=2, max_iter=20, random_state=0),
-        AspectBernoulli(
-            binarize=0.5, weight_concentration=1.1, accelerate=False, n_init=1, max_iter=20, random_state=0
-        ),
         NoisyOrComponentAnalysis(binarize=0.0, n_init=1, max_iter=10, random_state=0),
-        NoisyOrComponentAnalysis(binarize=0.5, solver="exact", n_init=1, max_iter=10, random_state=0),
         # A check asks for two columns of predict_proba, so these end with two classes on its tables.
         VariationalBernoulliMixture(
             2, binarize=0.5, weight_prior="sticks", average_restarts=True, n_init=2, random_state=0
@@ -74,7 +69,6 @@ pytestmark = pytest.mark.filterwarnings(
         ),
         RestrictedBoltzmann(3, binarize=0.5, n_epochs=5, n_sweeps=20, random_state=0),
         LogisticPCA(binarize=0.0, ridge=0.1, n_init=2, max_iter=20, random_state=0),
-        LogisticPCA(binarize=0.5, ridge=1.0, solver="mm", n_init=1, max_iter=20, random_state=0),
     ],
     # This check draws negative values also for estimators that say that they take none.
     expected_failed_checks=lambda estimator: (
@@ -84,6 +78,21 @@ pytestmark = pytest.mark.filterwarnings(
     ),
 )
 def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        BernoulliMixture(binarize=0.5, smoothing=0.5, accelerate=False, n_init=1, max_iter=20, random_state=0),
+        AspectBernoulli(
+            binarize=0.5, weight_concentration=1.1, accelerate=False, n_init=1, max_iter=20, random_state=0
+        ),
+        NoisyOrComponentAnalysis(binarize=0.5, solver="exact", n_init=1, max_iter=10, random_state=0),
+        LogisticPCA(binarize=0.5, ridge=1.0, solver="mm", n_init=1, max_iter=20, random_state=0),
+    ]
+)
+def test_scikit_learn_of_variants(estimator, check):
     check(estimator)
 
 

@@ -53,11 +53,11 @@ def test_weights_and_priors_of_classes():
 def test_numbers_of_topics_by_cross_validation():
     X, y = topics(240, 16, 4)
     y = y % 2  # two topics in every class
-    model = BernoulliGaussClassifier("cv", random_state=0).fit(X, y)
+    model = BernoulliGaussClassifier("cv", init="k-means", random_state=0).fit(X, y)
     assert list(model.cv_errors_) == [1, 2, 5, 10]
     best = min(model.cv_errors_, key=lambda k: (model.cv_errors_[k], k))
     assert [e.n_components for e in model.estimators_] == [best, best] and model.cv_errors_[2] < model.cv_errors_[1]
-    same = BernoulliGaussClassifier(best, random_state=0).fit(X, y)
+    same = BernoulliGaussClassifier(best, init="k-means", random_state=0).fit(X, y)
     np.testing.assert_array_equal(model.joint_log_scores(X), same.joint_log_scores(X))
     with pytest.raises(InputError, match="a dict or 'cv'"):
         BernoulliGaussClassifier("many").fit(X, y)
@@ -65,7 +65,7 @@ def test_numbers_of_topics_by_cross_validation():
 
 def test_choosing_the_number_of_topics():
     X, _ = topics(300, 30, 3)
-    chosen = select(BernoulliGaussMixture(n_keywords=4, random_state=0), X, range(1, 6))
+    chosen = select(BernoulliGaussMixture(n_keywords=4, init="k-means", random_state=0), X, range(1, 6))
     assert chosen.criterion == "rows" and chosen.simplest_ == 3
     with pytest.raises(InputError, match="Use criterion='rows'"):
         select(BernoulliGaussMixture(), X, criterion="cells")
