@@ -62,7 +62,8 @@ def read_ratings(X: Any, owner: str, duplicates: str = "error", items: Any = Non
     users, things, values = _triples(X, owner)
     if users is None:
         try:
-            table = np.asarray(X, dtype=np.float64)
+            masked = isinstance(X, np.ma.MaskedArray)
+            table = X.astype(np.float64).filled(np.nan) if masked else np.asarray(X, dtype=np.float64)
         except (TypeError, ValueError):
             table = np.empty(0)
         if table.ndim != 2:
