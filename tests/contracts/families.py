@@ -72,7 +72,7 @@ def epochs(**defaults):
 def selector(**given):
     """Keywords of topics found with the options asked for."""
     topics = BernoulliGaussMixture(**{"n_components": 2, "n_keywords": 3, "max_iter": 60, "random_state": 0, **given})
-    return BernoulliGaussSelector(topics, threshold=0.3, min_topic_rows=1, min_rows=1)
+    return BernoulliGaussSelector(topics, quantile=0.5, min_topic_rows=1, min_rows=1)
 
 
 FAMILIES = [
