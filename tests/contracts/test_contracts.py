@@ -56,7 +56,6 @@ def test_contract_at_length(family, contract, tmp_path):
 
 # Ratings are read from what lies in memory; files go through the commands.
 UNREAD_RATINGS = {"pandas nullable", *KINDS["text files"], *KINDS["binary files"]}
-MISREAD_RATINGS = {"masked integers"}
 OPTIONS = {"default blocks": {}, "blocks": {"block_rows": 50}, "weights": {"block_rows": 50, "weighted": True}}
 
 
@@ -88,8 +87,6 @@ def check_container(family, name, layout, option, folder):
     if family.kind == "ratings" and name in UNREAD_RATINGS:
         with pytest.raises(InputError, match="ratings are three columns"):
             family.fit(make(family.table(), folder))
-    elif family.kind == "ratings" and name in MISREAD_RATINGS:
-        pytest.xfail("ratings under a mask are read as ratings")
     else:
         container_does_not_matter(family, folder, make, layout, **options)
 
@@ -146,7 +143,6 @@ def test_the_layouts_are_what_they_are_called():
 def test_every_container(family, kind, tmp_path):
     """All combinations, on larger tables."""
     for name, layout in product(KINDS[kind], FACTORS["layout"]):
-        if family.kind != "ratings" or name not in MISREAD_RATINGS:
-            folder = tmp_path / f"{name} {layout}"
-            folder.mkdir()
-            check_container(family, name, layout, "blocks" if layout == "dense" else "default blocks", folder)
+        folder = tmp_path / f"{name} {layout}"
+        folder.mkdir()
+        check_container(family, name, layout, "blocks" if layout == "dense" else "default blocks", folder)

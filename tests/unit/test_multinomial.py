@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.decomposition import NMF
 from sklearn.naive_bayes import MultinomialNB
 
@@ -176,3 +177,21 @@ def test_messages():
     X[0] = 0
     with pytest.warns(TableWarning, match="1 row without any count"):
         PLSA(2, n_init=1, tol=1e-3, random_state=0).fit(X)
+
+
+@pytest.mark.parametrize(
+    "estimator", [MixtureOfUnigrams(2, random_state=0), PLSA(2, n_init=1, random_state=0)], ids=repr
+)
+def test_boolean_columns_of_files_are_numbers(estimator, tmp_path):
+    """A Parquet table of true and false is a table of ones and zeros here, too."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = np.random.default_rng(0).random((40, 5)) < 0.4
+    pq.write_table(pa.table({f"c{j}": table[:, j] for j in range(5)}), tmp_path / "bits.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        from_file, from_array = (
+            clone(estimator).fit(tmp_path / "bits.parquet"),
+            clone(estimator).fit(table.astype(float)),
+        )
+    assert from_file.components_.tobytes() == from_array.components_.tobytes()

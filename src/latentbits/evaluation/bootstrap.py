@@ -78,8 +78,8 @@ def bootstrap_lrt(
     --------
     >>> import latentbits
     >>> from latentbits.datasets import make_mixture
-    >>> X = make_mixture(n_rows=200, n_columns=8, n_components=2, random_state=0).data
-    >>> test = latentbits.bootstrap_lrt(latentbits.BernoulliMixture(random_state=0), X, 2, n_bootstrap=19)
+    >>> X = make_mixture(n_rows=100, n_columns=6, n_components=2, random_state=0).data
+    >>> test = latentbits.bootstrap_lrt(latentbits.BernoulliMixture(n_init=2, random_state=0), X, 2, n_bootstrap=19)
     >>> test.p_value
     0.05
     """
