@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from inspect import cleandoc
 from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 import numpy as np
@@ -251,7 +252,7 @@ class OptionsMixin(BaseEstimator):
 
 
 Kind = TypeVar("Kind", bound=type)
-PARAMETERS = "\n    Parameters\n    ----------\n"
+PARAMETERS = "\nParameters\n----------\n"
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
@@ -267,25 +268,30 @@ def option_fields(cls: Kind) -> Kind:
 
 def _completed(cls: type) -> str:
     """The docstring of a class, with entries of the options that only its bases describe."""
-    doc = cls.__doc__ or ""
+    doc = _doc(cls)
     head, mark, rest = doc.partition(PARAMETERS)
     if not mark:
         return doc
-    found = re.search(r"^    \w[\w ]*\n    -{3,}\n", rest, re.M)  # the next section
-    own, after = (rest, "    ") if found is None else (rest[: found.start()], rest[found.start() :])
+    found = re.search(r"^\w[\w ]*\n-{3,}\n", rest, re.M)  # the next section
+    own, after = (rest, "") if found is None else (rest[: found.start()], rest[found.start() :])
     told = _entries(doc)
     for name in (f.name for f in fields(cls) if f.init):
-        inherited = (_entries(base.__doc__ or "").get(name) for base in cls.__mro__[1:])
+        inherited = (_entries(_doc(base)).get(name) for base in cls.__mro__[1:])
         if name not in told and (entry := next(filter(None, inherited), None)):
             own = own.rstrip() + "\n" + entry
             told |= dict.fromkeys(_names(entry), entry)
     return f"{head}{mark}{own.rstrip()}\n\n{after}"
 
 
+def _doc(cls: type) -> str:
+    """The docstring of a class without its indentation, which Python 3.13 takes away by itself."""
+    return cleandoc(vars(cls).get("__doc__") or "") + "\n"
+
+
 def _entries(doc: str) -> dict[str, str]:
     """Entries of the Parameters section of a docstring, by every name that they describe."""
-    section = doc.partition(PARAMETERS)[2]
-    found = re.findall(r"^    \w[\w, ]* : .*\n(?:        .*\n|\n(?=        ))+", section.partition("    ---")[0], re.M)
+    section = doc.partition(PARAMETERS)[2].partition("\n---")[0]
+    found = re.findall(r"^\w[\w, ]* : .*\n(?:    .*\n|\n(?=    ))+", section, re.M)
     return {name: entry for entry in found for name in _names(entry)}
 
 
