@@ -14,11 +14,11 @@ import numpy as np
 from .protocols import Accelerated, AcceleratedRows, Model, Params, Rows, Sweep
 
 
-def extrapolate(model: Model, sweep: Sweep, path: tuple[Any, Any, Any]) -> tuple[Params, Rows] | None:
-    """The jump from three points of the EM path, or None if there is nothing to gain."""
-    if not isinstance(model, Accelerated):
-        return None
-    vectors = [model.to_vector(point.params) for point in path]
+def extrapolate(
+    model: Model, jumps: Accelerated, sweep: Sweep, path: tuple[Any, Any, Any]
+) -> tuple[Params, Rows] | None:
+    """The jump from three points of the EM path, or None if there is nothing to gain; ``jumps`` is the model."""
+    vectors = [jumps.to_vector(point.params) for point in path]
     if vectors[0] is None or vectors[1] is None or vectors[2] is None:
         return None
     step, change = _differences(vectors[0], vectors[1], vectors[2])
@@ -38,7 +38,7 @@ def extrapolate(model: Model, sweep: Sweep, path: tuple[Any, Any, Any]) -> tuple
     rows = path[2].rows
     if moving is not None:
         _, rows = sweep.zip_rows(_RowJump(moving, length), *[point.rows for point in path])
-    return model.from_vector(jumped, path[2].params), rows
+    return jumps.from_vector(jumped, path[2].params), rows
 
 
 def _differences(a: Any, b: Any, c: Any) -> tuple[Any, Any]:

@@ -17,7 +17,18 @@ import numpy as np
 
 from ..errors import MonotonicityError, ObjectiveFellWarning
 from .accelerate import extrapolate
-from .protocols import ExtraPass, HasStopMeasure, Model, Params, ProposesSteps, ReseedsEmpty, Rows, StagedModel, Sweep
+from .protocols import (
+    Accelerated,
+    ExtraPass,
+    HasStopMeasure,
+    Model,
+    Params,
+    ProposesSteps,
+    ReseedsEmpty,
+    Rows,
+    StagedModel,
+    Sweep,
+)
 
 # A fall beyond rounding; the sums of a pass carry about this relative error.
 ROUNDING = 1e-9
@@ -90,16 +101,39 @@ def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator
     for _ in range(state.stage):
         assert isinstance(model, StagedModel)
         model = model.next_stage()
+    can = _Abilities.of(model)
     while state.iteration < options.max_iter:
-        step = _pass(model, sweep, state, options)
-        if isinstance(model, StagedModel) and _stage_is_over(model, step):
-            model = model.next_stage()
+        step = _pass(model, can, sweep, state, options)
+        if can.stages is not None and _stage_is_over(can.stages, step):
+            model = can.stages.next_stage()
+            can = can if model is can.stages else _Abilities.of(model)
             step = _begin_stage(model, sweep, step)
         step = step._replace(state=step.state._replace(complete=step.last))
         yield step
         if step.settled:
             return
         state = step.state
+
+
+class _Abilities(NamedTuple):
+    """The model as what it is beside a :class:`Model`, found out once per stage; None: it is not."""
+
+    stages: StagedModel | None
+    stops: HasStopMeasure | None
+    reseeds: ReseedsEmpty | None
+    proposes: ProposesSteps | None
+    jumps: Accelerated | None
+
+    @classmethod
+    def of(cls, model: Model) -> _Abilities:
+        """What the model can."""
+        return cls(
+            model if isinstance(model, StagedModel) else None,
+            model if isinstance(model, HasStopMeasure) else None,
+            model if isinstance(model, ReseedsEmpty) else None,
+            model if isinstance(model, ProposesSteps) else None,
+            model if isinstance(model, Accelerated) else None,
+        )
 
 
 def _stage_is_over(model: StagedModel, step: Step) -> bool:
@@ -123,7 +157,7 @@ def _begin_stage(model: StagedModel, sweep: Sweep, step: Step) -> Step:
     return step._replace(settled=False, state=state, last=False)
 
 
-def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
+def _pass(model: Model, can: _Abilities, sweep: Sweep, state: State, options: EMOptions) -> Step:
     """One pass: evaluate the point, judge it, and find the next."""
     point = state.point
     precomputed = model.precompute(point.params)
@@ -132,7 +166,7 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
     objective = float(model.objective(precomputed, stats))
     gain = objective - state.objective
     iteration = state.iteration + 1
-    last = not isinstance(model, StagedModel) or model.is_last_stage(point.params)
+    last = can.stages is None or can.stages.is_last_stage(point.params)
 
     # 1. A trial that did not pay is dropped for the EM update that it was to replace.
     if state.fallback is not None and not gain >= 0:
@@ -151,7 +185,7 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
     extra_pass = _extra_pass_over(sweep, rows)
     updated = Point(model.m_step(point.params, stats, extra_pass), rows)
     plain = state.fallback is None
-    measure = model.stop_measure(point.params, updated.params) if isinstance(model, HasStopMeasure) else None
+    measure = None if can.stops is None else can.stops.stop_measure(point.params, updated.params)
     enough = options.tol * options.scale
     small = (plain or model.patience > 1) and (0.0 if model.monotone else -enough) <= gain <= enough
     quiet = state.quiet + 1 if small else 0
@@ -170,28 +204,32 @@ def _pass(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
 
     # 3. Bold moves, to be judged by the next pass.
     if not settled:
-        after = _bold(model, sweep, after, stats, extra_pass, options)
+        after = _bold(model, can, sweep, after, stats, extra_pass, options)
     return Step("em" if plain else "jump", point, objective, gain, settled, after, last)
 
 
-def _bold(model: Model, sweep: Sweep, after: State, stats: Any, extra_pass: ExtraPass, options: EMOptions) -> State:
+def _bold(
+    model: Model, can: _Abilities, sweep: Sweep, after: State, stats: Any, extra_pass: ExtraPass, options: EMOptions
+) -> State:
     """Replace the next point by a trial if there is one worth trying."""
     updated = after.point
-    if after.n_reseeds < options.max_reseeds and isinstance(model, ReseedsEmpty):
-        reseeded = model.reseed_empty(updated.params, stats, extra_pass)
+    if after.n_reseeds < options.max_reseeds and can.reseeds is not None:
+        reseeded = can.reseeds.reseed_empty(updated.params, stats, extra_pass)
         if reseeded is not None:
             trial = Point(reseeded, updated.rows)
             return after._replace(point=trial, fallback=updated, trail=(), n_reseeds=after.n_reseeds + 1)
     if not options.accelerate:
         return after._replace(trail=())
     proposed = None
-    if after.accepted is not None and isinstance(model, ProposesSteps):
-        proposed = model.propose(after.accepted.params, updated.params)
+    if after.accepted is not None and can.proposes is not None:
+        proposed = can.proposes.propose(after.accepted.params, updated.params)
     if proposed is not None:
         return after._replace(point=Point(proposed, updated.rows), fallback=updated, trail=())
+    if can.jumps is None:
+        return after._replace(trail=())
     if len(after.trail) < 2:
         return after
-    jump = extrapolate(model, sweep, (after.trail[-2], after.trail[-1], updated))
+    jump = extrapolate(model, can.jumps, sweep, (after.trail[-2], after.trail[-1], updated))
     if jump is None:
         return after._replace(trail=())
     return after._replace(point=Point(*jump), fallback=updated, trail=())
