@@ -198,3 +198,48 @@ def test_messages_of_the_selector():
     ):  # fmt: skip
         with pytest.raises(InputError, match=words):
             BernoulliGaussSelector(**options).fit(X)
+
+
+CLASSES = np.array(["a", "b"] * 12)
+WEIGHTS = np.where(CLASSES[:, None] == "a", [4.0, 3.0, 0.0, 1.0], [0.0, 1.0, 4.0, 3.0]) + np.random.default_rng(
+    5
+).random((24, 4))
+
+
+def test_a_classifier_goes_on_from_its_checkpoints(tmp_path):
+    """Also without a seed, and where the number of topics is chosen: fits of the choice keep none."""
+    for n_components in (2, "cv"):
+        for seed in (0, None):
+            path = tmp_path / f"{n_components}-{seed}"
+            options = {"n_components": n_components, "random_state": seed, "checkpoint": path, "max_iter": 8}
+            first = quiet(BernoulliGaussClassifier(**options), WEIGHTS, CLASSES)
+            assert sorted(file.name for file in tmp_path.glob(f"{path.name}-*")) == [f"{path.name}-{c}" for c in (0, 1)]
+            again = quiet(BernoulliGaussClassifier(**options), WEIGHTS, CLASSES)
+            if n_components == 2 or seed == 0:  # without a seed another number may be chosen
+                assert again.joint_log_scores(WEIGHTS).tobytes() == first.joint_log_scores(WEIGHTS).tobytes()
+
+
+def test_a_classifier_starts_warm_where_it_may():
+    """The same classes go on, with the floors of the new table; others begin anew."""
+    options = {"n_components": 2, "random_state": 0, "max_iter": 3, "warm_start": True}
+    model = quiet(BernoulliGaussClassifier(**options), WEIGHTS, CLASSES)
+    before = [estimator.objective_ for estimator in model.estimators_]
+    quiet(model, WEIGHTS, CLASSES)
+    assert all(estimator.objective_ >= value - 1e-9 for estimator, value in zip(model.estimators_, before))
+    quiet(model, 10 * WEIGHTS, CLASSES)
+    fresh = quiet(BernoulliGaussClassifier(**options), 10 * WEIGHTS, CLASSES)
+    for ours, theirs in zip(model.estimators_, fresh.estimators_):
+        np.testing.assert_array_equal(ours._model.words.floors, theirs._model.words.floors)
+    model = quiet(BernoulliGaussClassifier(**options), WEIGHTS, CLASSES)
+    second = model.estimators_[1].objective_
+    renamed = np.where(CLASSES == "a", "c", "b")  # the class that was second comes first, and "c" is new
+    quiet(model, WEIGHTS, renamed)
+    fresh = quiet(BernoulliGaussClassifier(**options), WEIGHTS, renamed)
+    assert model.estimators_[0].objective_ >= second - 1e-9
+    assert model.estimators_[1].objective_ == fresh.estimators_[1].objective_
+
+
+def quiet(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        return model.fit(X, y)

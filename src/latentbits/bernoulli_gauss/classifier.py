@@ -144,6 +144,7 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
         if hasattr(whole, "feature_names_in_"):
             self.feature_names_in_ = whole.feature_names_in_
         counted = np.ones(len(y), bool) if weights is None else weights > 0
+        before = self._fitted_before() if self.warm_start else {}
         self.classes_ = np.unique(y[counted])
         if len(self.classes_) < 2:
             raise InputError(f"{name}: the classifier needs 2 classes or more; y has 1 class, {self.classes_[0]!r}.")
@@ -154,24 +155,29 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
         floor = 0.01 if self.variance_floor == "auto" else self.variance_floor
         floors, rule = variance_floors(sums, float(floor)), self._keyword_rule(sums)
         rows = whole_table(source)
-        seed = seed_of(self.random_state)
-        before = getattr(self, "estimators_", []) if self.warm_start else []
+        # Without a seed of its own a mixture goes on with that of its checkpoint.
+        seed = None if self.random_state is None else seed_of(self.random_state)
         self.estimators_, began = [], time.monotonic()
         for c, label in enumerate(self.classes_):
             mine = np.flatnonzero(codes == c)
             own = None if weights is None else weights[mine]
-            mixture = self._mixture(label, rows[mine], rule, floors)
+            mixture = self._mixture(label, rows[mine], rule)
             mixture.set_params(
-                random_state=seed + c,
+                random_state=None if seed is None else seed + c,
                 checkpoint=None if self.checkpoint is None else f"{os.fspath(self.checkpoint)}-{c}",
                 time_limit=self._time_left(began, len(self.classes_) - c),
             )
-            if len(before) == len(self.classes_):
-                mixture = before[c].set_params(**mixture.get_params(deep=False))
+            if label in before:
+                mixture = before[label].set_params(**mixture.get_params(deep=False))
+            mixture._floors = floors
             with quiet(TableWarning):  # empty rows and small classes are what they are
                 self.estimators_.append(mixture.fit(rows[mine], sample_weight=own))
         self.threshold_, self.n_iter_ = 0.0, max(estimator.n_iter_ for estimator in self.estimators_)
         return self
+
+    def _fitted_before(self) -> dict[Any, BernoulliGaussMixture]:
+        """The mixtures of the last fit by their classes, which a warm start goes on with."""
+        return dict(zip(getattr(self, "classes_", ()), getattr(self, "estimators_", ())))
 
     def _fit_best(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Choose the number of topics per class by cross-validation, then fit with it."""
@@ -180,18 +186,19 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
             raise InputError(f"{self._name}: y has {len(y)} classes for {source.shape[0]} rows; inconsistent.")
         rows, weights = whole_table(source), check_weights(sample_weight, len(y), self._name)
         folds = list(StratifiedKFold(3, shuffle=True, random_state=seed_of(self.random_state) % 2**32).split(rows, y))
+        share = None if self.time_limit is None else self.time_limit / (len(CV_NUMBERS) * len(folds) + 1)
         self.cv_errors_ = {}
         for k in CV_NUMBERS:
             wrong = []
             for train, test in folds:
-                part = clone(self).set_params(n_components=k)
+                part = clone(self).set_params(n_components=k, checkpoint=None, time_limit=share)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", LatentBitsWarning)
                     part.fit(rows[train], y[train], None if weights is None else weights[train])
                 wrong.append(1.0 - part.score(rows[test], y[test], None if weights is None else weights[test]))
             self.cv_errors_[k] = float(np.mean(wrong))
         best = min(CV_NUMBERS, key=lambda k: (self.cv_errors_[k], k))
-        chosen = clone(self).set_params(n_components=best).fit(X, y, sample_weight)
+        chosen = clone(self).set_params(n_components=best, time_limit=share).fit(X, y, sample_weight)
         self.__dict__.pop("feature_names_in_", None)
         for name, value in vars(chosen).items():
             if name.endswith("_"):
@@ -235,7 +242,7 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
             return None
         return max(0.0, self.time_limit - (time.monotonic() - began)) / n_left
 
-    def _mixture(self, label: Any, rows: Any, rule: dict[str, Any], floors: Any) -> BernoulliGaussMixture:
+    def _mixture(self, label: Any, rows: Any, rule: dict[str, Any]) -> BernoulliGaussMixture:
         """The mixture of one class, not fitted yet."""
         wanted = self.n_components
         if isinstance(wanted, dict):
@@ -253,7 +260,7 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
                 stacklevel=3,
             )
             wanted = n_rows
-        mixture = BernoulliGaussMixture(
+        return BernoulliGaussMixture(
             wanted,
             **rule,
             smoothing=self.smoothing,
@@ -261,8 +268,6 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
             variance_floor=self.variance_floor,
             **{name: getattr(self, name) for name in PASSED_ON},
         )
-        mixture._floors = floors
-        return mixture
 
     def joint_log_scores(self, X: Any) -> Any:
         """log prior + log Pr(row | class) (n_rows, n_classes)."""
