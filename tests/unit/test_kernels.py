@@ -226,7 +226,7 @@ def test_aspect_cold_marks(compiled, are_ones):
 
 def test_aspect_fold_in_as_python():
     """The plain Python form of the fold-in does what the compiled one does, cold columns included."""
-    from latentbits.aspect.model import _packed, _stored
+    from latentbits.aspect.answers import packed_cold, stored_of
     from latentbits.aspect.params import AspectParams
     from latentbits.maths.empirical_bayes import padded
 
@@ -243,7 +243,7 @@ def test_aspect_fold_in_as_python():
     for function in (aspect_kernels.fold_rows, aspect_kernels.fold_rows.py_func):
         shares, logs, gaps = np.zeros((4, 4)), np.zeros(4), np.zeros(4)
         function(
-            model._codes(block, precomputed.split), precomputed.hot, _stored(block), _packed(precomputed),
+            model._codes(block, precomputed.split), precomputed.hot, stored_of(block), packed_cold(precomputed),
             aspect_kernels.FoldOptions(3, 0.0, 1e-9, 100), padded(np.full((1, 3), 1 / 3)), shares, logs, gaps,
         )  # fmt: skip
         outs.append((shares, logs, gaps))

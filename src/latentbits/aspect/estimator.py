@@ -31,8 +31,8 @@ from ..engine.stepwise_em import StreamState
 from ..errors import DuplicateComponentWarning, EmptyComponentWarning, InputError, TableWarning
 from ..maths.empirical_bayes import MOST_ROWS, LatentSample
 from .interpret import CauseAnswers
-from .model import FLOOR, AspectModel, floored
-from .params import AspectParams, AspectStats, Tally
+from .model import AspectModel
+from .params import FLOOR, AspectParams, AspectStats, Tally, floored
 from .phantoms import cause_numbers, kinds_of
 from .series import RowSums
 

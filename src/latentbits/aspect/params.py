@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..data.block import Float
 from ..maths.empirical_bayes import LatentSample
 from .series import Moments, RowSums, Split
+
+# Exact zeros never come back from a multiplicative update; starts and jumps stay this far from them.
+FLOOR = 1e-10
 
 
 class Tally(NamedTuple):
@@ -56,3 +61,10 @@ class LossChances(NamedTuple):
     phantom: Float
     content: Float
     lost: Float
+
+
+def floored(shares: Float) -> Float:
+    """Memberships at least ``FLOOR``, each row scaled to sum one."""
+    out: Float = np.maximum(shares, FLOOR)
+    out /= out.sum(axis=1, keepdims=True)
+    return out
