@@ -60,7 +60,7 @@ class Cost:
         return (n_passes + self.fixed_passes) * (self.per_pass + size * by_size)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Search:
     """How a family takes part in comparisons.
 
@@ -82,10 +82,10 @@ class Search:
         Whether its size is only the most components that it may use.
     """
 
-    sizes: tuple[Any, ...]
-    cost: Cost
-    light: Mapping[str, Any]
-    full: Mapping[str, Any]
+    sizes: tuple[Any, ...] = (None,)
+    cost: Cost = field(default_factory=Cost)
+    light: Mapping[str, Any] = field(default_factory=dict)
+    full: Mapping[str, Any] = field(default_factory=dict)
     more: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
     options: Callable[[Any], Mapping[str, Any]] = field(default=lambda size: {})
     sized: bool = True

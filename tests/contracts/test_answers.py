@@ -12,7 +12,7 @@ from latentbits.data.holdout import HiddenSource
 from latentbits.data.source import open_source
 from latentbits.datasets import make_mixture
 from latentbits.engine.ask import Asked, values_at
-from latentbits.engine.protocols import CellAnswers, PredictsCells, TableAnswers
+from latentbits.engine.protocols import CellAnswers, PredictsCells, Streamed, TableAnswers
 from latentbits.engine.sweep import LocalSweep
 from latentbits.evaluation import Adapted, ChowLiuTree, IndependentColumns
 from latentbits.evaluation.hidden_cells import predict_hidden
@@ -34,6 +34,8 @@ def test_families_keep_the_contract(family):
         pytest.skip("it is made of other estimators, which keep the contract")
     missing = [name for name in dir(wanted) if not name.startswith("_") and not hasattr(fitted._model, name)]
     assert isinstance(fitted._model, wanted), missing
+    if hasattr(fitted, "partial_fit"):
+        assert isinstance(fitted._model, Streamed)
 
 
 @pytest.mark.parametrize("model", BASELINES, ids=repr)

@@ -27,7 +27,7 @@ from latentbits.evaluation.scores import (
     paired,
     wide_calibration_error,
 )
-from latentbits.families import Cost, TableSize
+from latentbits.families import TableSize
 
 QUICK = {"folds": 1, "n_components": [2, 3], "budget": 5}
 
@@ -378,15 +378,11 @@ def told(losses, n=4000, noise=0.02, structures=None):
         structure = structures.get(name, {"independent": "none", "tree": "pairs"}.get(name, "class"))
         candidates.append(
             Candidate(
-                name,
-                f"the {name}",
-                structure,
-                lambda size: None,
-                (None,),
-                Cost(),
-                {},
-                {},
-                structure in ("none", "pairs"),
+                name=name,
+                title=f"the {name}",
+                structure=structure,
+                make=lambda size: None,
+                is_baseline=structure in ("none", "pairs"),
             )
         )
     about = {name: [Fitted(3, 1.0, 5, True, "")] for name in losses}
@@ -424,7 +420,7 @@ def test_bounds_are_not_ranked():
     }
     taking_part = [
         *candidates_for(["mixture"])[:2],
-        Candidate("bounded", "bounded", "causes", lambda s: None, (None,), Cost(), {}, {}),
+        Candidate(name="bounded", title="bounded", structure="causes", make=lambda size: None),
     ]
     about = {name: [Fitted(None, 1.0, 1, True, "")] for name in said}
     plan = planned(TableSize(100, 5, 100), candidates_for(["mixture"]), 100, 1, 0.1, 0.1)

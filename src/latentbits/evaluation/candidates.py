@@ -9,14 +9,17 @@ from typing import Any
 from ..base import LatentBitsEstimator
 from ..base.sklearn_api import BaseEstimator, clone
 from ..errors import InputError
-from ..families import FAMILIES, Cost, Family, TableSize, family_of
+from ..families import FAMILIES, Cost, Family, Search, TableSize, family_of
 from .adapter import Adapted
 from .baselines import ChowLiuTree, IndependentColumns
 
+# Of models that were brought along.
+UNKNOWN_COST = Cost(1e-2, per_cell=1e-8)
 
-@dataclass(frozen=True)
-class Candidate:
-    """A family in a comparison.
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate(Search):
+    """A model in a comparison: how it is searched (:class:`~latentbits.families.Search`), and what it is called.
 
     Attributes
     ----------
@@ -26,19 +29,7 @@ class Candidate:
         Key of :data:`~latentbits.families.STORIES`.
     make : function
         From a size to an estimator.
-    sizes : tuple
-        The sizes to choose from, smallest first; (None,) if there is nothing to choose.
-    cost : Cost
-        What fits cost.
-    light, full : dict
-        Options for the choice of the size, and for the comparison.
     is_baseline : bool
-    more : pair of dict
-        What ``light`` and ``full`` become if there is time.
-    sized : bool
-        Whether its size is a number of components.
-    limit : bool
-        Whether its size is only the most components that it may use.
     named : bool
         Whether the user named the sizes, all of which are tried then.
     """
@@ -47,14 +38,7 @@ class Candidate:
     title: str
     structure: str
     make: Callable[[Any], Any]
-    sizes: tuple[Any, ...]
-    cost: Cost
-    light: Mapping[str, Any]
-    full: Mapping[str, Any]
     is_baseline: bool = False
-    more: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
-    sized: bool = True
-    limit: bool = False
     named: bool = False
 
     def estimator(self, size: Any, options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Any:
@@ -121,17 +105,7 @@ def candidate_of(family: Family) -> Candidate:
     search = family.search
     assert search is not None and family.name is not None
     return Candidate(
-        name=family.name,
-        title=family.title,
-        structure=family.structure,
-        make=family.estimator,
-        sizes=search.sizes,
-        cost=search.cost,
-        light=search.light,
-        full=search.full,
-        more=search.more,
-        sized=search.sized,
-        limit=search.limit,
+        name=family.name, title=family.title, structure=family.structure, make=family.estimator, **vars(search)
     )
 
 
@@ -139,26 +113,19 @@ def _baselines() -> list[Candidate]:
     """What every family has to beat."""
     return [
         Candidate(
-            "independent",
-            "independent columns",
-            "none",
-            lambda size: IndependentColumns(pooled=True),
-            (None,),
-            Cost(1e-3),
-            {},
-            {},
-            True,
+            name="independent",
+            title="independent columns",
+            structure="none",
+            make=lambda size: IndependentColumns(pooled=True),
+            is_baseline=True,
         ),
         Candidate(
-            "tree",
-            "Chow-Liu tree",
-            "pairs",
-            lambda size: ChowLiuTree(pooled=True),
-            (None,),
-            Cost(1e-2, per_cell=4e-9),
-            {},
-            {},
-            True,
+            name="tree",
+            title="Chow-Liu tree",
+            structure="pairs",
+            make=lambda size: ChowLiuTree(pooled=True),
+            cost=Cost(1e-2, per_cell=4e-9),
+            is_baseline=True,
         ),
     ]
 
@@ -207,16 +174,9 @@ def _candidate(model: Any, families: dict[str, Candidate]) -> Candidate:
         name, model = model
     if isinstance(model, Adapted):
         title = name or type(model.estimator).__name__
+        sized = model.size_name is not None
         return Candidate(
-            title,
-            title,
-            "other",
-            model.with_size,
-            (None,),
-            Cost(1e-2, per_cell=1e-8),
-            {},
-            {},
-            sized=model.size_name is not None,
+            name=title, title=title, structure="other", make=model.with_size, cost=UNKNOWN_COST, sized=sized
         )
     if not isinstance(model, LatentBitsEstimator) or not hasattr(model, "impute"):
         raise InputError(
@@ -226,14 +186,11 @@ def _candidate(model: Any, families: dict[str, Candidate]) -> Candidate:
     like = families.get(family_of(type(model)).name or "")
     title = name or type(model).__name__
     return Candidate(
-        title,
-        title if like is None or name is not None else like.title,
-        "other" if like is None else like.structure,
-        _copies(model),
-        (None,),
-        Cost(1e-2, per_cell=1e-8) if like is None else like.cost,
-        {},
-        {},
+        name=title,
+        title=title if like is None or name is not None else like.title,
+        structure="other" if like is None else like.structure,
+        make=_copies(model),
+        cost=UNKNOWN_COST if like is None else like.cost,
     )
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..base.passes import table_sums
 from ..data.block import Block, row_hashes
 from ..data.source import Source
-from ..data.summary import totals
-from ..engine.stats import add
+from ..engine.sweep import sweep_of
 
 SHOWN = 10
 
@@ -94,19 +94,17 @@ def facts_of(source: Source) -> Facts:
     >>> facts.opposites, facts.duplicates, facts.n_unknown
     ([['0', '1']], [], 1)
     """
-    sums: Any = None
-    prints = np.zeros((3, source.shape[1]), np.uint64)  # of the ones, zeros and blanks of every column
-    hashes = []
-    for b in range(source.n_blocks):
-        block = source.block(b)
-        sums = add(sums, totals(block))
-        prints += _column_prints(block)
-        hashes.append(row_hashes(block))
+    sweep = sweep_of(source, 1)
+    sums, _ = table_sums(sweep)
+    parts = sweep.collect(_prints)
+    prints: Any = np.sum(
+        [part[0] for part in parts], axis=0, dtype=np.uint64
+    )  # of ones, zeros and blanks of every column
     names = [str(name) for name in source.labels.columns or range(source.shape[1])]
     varying = (sums.ones > 0) & (sums.ones < sums.observed)
     blank_share = 1.0 - sums.observed / max(1, source.shape[0])
     order = [j for j in np.argsort(-blank_share, kind="stable")[: 2 * SHOWN] if blank_share[j] > 0]
-    _, repeats = np.unique(np.concatenate(hashes), return_counts=True)
+    _, repeats = np.unique(np.concatenate([part[1] for part in parts]), return_counts=True)
     return Facts(
         *source.shape,
         n_ones=sums.n_ones,
@@ -121,6 +119,11 @@ def facts_of(source: Source) -> Facts:
         names=names,
         marginals=sums.marginals,
     )
+
+
+def _prints(block: Block) -> tuple[Any, Any]:
+    """Prints of the columns (3, D) and of the rows (n,) of a block."""
+    return _column_prints(block), row_hashes(block)
 
 
 def _column_prints(block: Block) -> Any:
