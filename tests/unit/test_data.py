@@ -118,7 +118,7 @@ def test_first_bad_cell_is_named():
     with pytest.raises(CellError) as caught:
         open_source(frame, owner="Model")
     text = str(caught.value)
-    assert text.startswith("Model: cell (row 'ann', column 'name') is '0'") and "5 such cells in 2 columns" in text
+    assert text.startswith("Model: cell (row 'bob', column 'age') is 37") and "3 such cells in 2 columns" in text
     with pytest.raises(CellError, match=r"row 'bob', column 'age'\) is 37; .*2 such cells in 1 column"):
         open_source(frame[["sex", "age"]], owner="Model")
 

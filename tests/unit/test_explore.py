@@ -19,8 +19,9 @@ import scipy.sparse as sp
 
 import latentbits
 from latentbits.cli.main import main
+from latentbits.data import read_table
 from latentbits.data.source import open_source
-from latentbits.data.triage import advice, examine
+from latentbits.data.triage import advice, columns_of
 from latentbits.datasets import make_aspect, make_mixture
 from latentbits.errors import FileError, InputError, LatentBitsWarning
 from latentbits.evaluation import Adapted
@@ -90,6 +91,16 @@ def written(folder, name, text, encoding="utf-8"):
     return path
 
 
+def examine(path, **how):
+    """What the columns of a file are."""
+    return columns_of(read_table(path, **how).reader, path)
+
+
+def told_of(path, *given, **how):
+    """What is said of a file to somebody who explores it."""
+    return advice(path, examine(path, **how), ["latentbits", "explore", str(path), *given])
+
+
 def test_columns_of_other_kinds_are_told_of(tmp_path):
     rows = [
         f"P{i:03d};{'N' if i % 2 else 'S'}ord;{18 + i};{'ja' if i % 3 else 'nein'};{'nein' if i % 4 else 'ja'};1"
@@ -104,22 +115,22 @@ def test_columns_of_other_kinds_are_told_of(tmp_path):
         "b.csv",
         "q1,q2,q3,age\n" + "\n".join(f"{1 + i % 2},{2 - i % 2},{1 + i % 3 // 2},{20 + i / 2}" for i in range(50)),
     )
-    told = advice(two, examine(two), "explore")
+    told = told_of(two)
     assert "3 columns) hold '2' and '1'" in told and "--one 1 --zero 2" in told and "50 numbers from 20 to 44.5" in told
     assert told.splitlines()[-1].endswith("--one 1 --zero 2 --label age")
     refused = written(tmp_path, "e.csv", "q1,q2,q3\n" + "\n".join(["1,2,1", "2,9,2", "9,1,1", "1,1,2"] * 10))
-    told = advice(refused, examine(refused), "explore")
+    told = told_of(refused)
     assert "--blank 9" in told and told.endswith("--blank 9 --one 1 --zero 2")
-    told = advice(refused, examine(refused, own=["1", "2"]), "explore", ["--one", "1", "--zero", "2"])
+    told = told_of(refused, "--one", "1", "--zero", "2", one=["1"], zero=["2"])
     assert told.endswith("--one 1 --zero 2 --blank 9")
     kept = written(tmp_path, "f.csv", "q1,q2\n" + "\n".join(["yes,no", "Don't know,yes", "no,no"] * 10))
-    assert advice(kept, examine(kept), "explore").endswith("""--blank 'Don'"'"'t know'""")
+    assert told_of(kept).endswith("""--blank 'Don'"'"'t know'""")
     numbers = written(tmp_path, "g.csv", "a,b\n" + "\n".join(f"{i},{i * 1.5 + 2}" for i in range(60)) + "\ninf,3\n")
-    assert "none of its 2 columns" in advice(numbers, examine(numbers), "explore")
+    assert "none of its 2 columns" in told_of(numbers)
     foreign = written(tmp_path, "c.csv", "a,b,c\nja,nein,ja\nnein,ja,\n")
-    assert "--one ja --zero nein" in advice(foreign, examine(foreign), "explore", ["--encoding", "latin-1"])
+    assert "--one ja --zero nein" in told_of(foreign, "--encoding", "latin-1")
     fine = written(tmp_path, "d.csv", "a,b\n1,no\n,yes\n")
-    assert advice(fine, examine(fine), "explore") is None
+    assert told_of(fine) is None
 
 
 def test_words_for_one_and_zero(tmp_path):
@@ -138,7 +149,7 @@ def test_words_for_one_and_zero(tmp_path):
         with pytest.raises(InputError, match=message):
             latentbits.data.read_table(path, **options)
     np.save(tmp_path / "a.npy", np.zeros((3, 2)))
-    with pytest.raises(InputError, match="csv and tsv"):
+    with pytest.raises(InputError, match="tables of named columns"):
         latentbits.data.read_table(tmp_path / "a.npy", one=["x"])
 
 

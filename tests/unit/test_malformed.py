@@ -53,6 +53,9 @@ def bad_cells():
         yield f"objects {i}", with_value(value)
         if not isinstance(value, (list, dict, tuple)):
             yield f"list of objects {i}", with_value(value).tolist()
+        if value in ("0", "y", ""):  # which frames may hold
+            continue
+        if not isinstance(value, (list, dict, tuple)):
             yield f"pandas objects {i}", pd.DataFrame(with_value(value))
         if isinstance(value, str):
             yield f"polars text {i}", pl.DataFrame({"a": ["0", value], "b": [0, 1]})

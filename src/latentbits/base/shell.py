@@ -6,16 +6,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..data.encoding import Reading
 from ..data.source import Source, open_source
 from ..data.summary import Totals
 from ..engine.ask import Asked
 from ..engine.stepwise_em import StreamState
 from ..engine.sweep import sweep_of
-from ..errors import InputError
+from ..errors import InputError, InputTypeError
 from ..families import family_of
 from .options import RunOptions
 from .saving import SavesMixin
-from .sklearn_api import check_is_fitted, effective_n_jobs, validate_data
+from .sklearn_api import check_is_fitted, effective_n_jobs
+
+# What a fit keeps of the columns of its table.
+KEPT = ("n_features_in_", "feature_names_in_", "reading_")
+
+
+def keep_columns(fitted: Any, estimator: Any) -> None:
+    """Let an estimator know the columns that another was fitted to."""
+    for name in KEPT:
+        vars(estimator).pop(name, None)
+        if hasattr(fitted, name):
+            setattr(estimator, name, getattr(fitted, name))
 
 
 class Shell(SavesMixin, RunOptions):
@@ -45,6 +57,7 @@ class Shell(SavesMixin, RunOptions):
     _stream_sums: Totals | None
     n_features_in_: int
     feature_names_in_: Any
+    reading_: dict[str, Any]
     components_: Any
     weights_: Any
     marginals_: Any
@@ -73,6 +86,7 @@ class Shell(SavesMixin, RunOptions):
 
     def _open(self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False) -> Source:
         """Open a table and check it against what was fitted."""
+        known = None if reset else getattr(self, "feature_names_in_", None)
         source = open_source(
             X,
             owner=self._name,
@@ -81,9 +95,18 @@ class Shell(SavesMixin, RunOptions):
             sample_weight=sample_weight,
             merge=merge,
             work=self.work,
+            reading=None if reset else self._reading(),
+            columns=None if known is None else [str(name) for name in known],
         )
-        self._check_columns(X, source, reset)
+        if reset:
+            self._keep_columns(X, source)
+        else:
+            self._check_columns(source)
         return source
+
+    def _reading(self) -> Reading | None:
+        """How the table of the fit was read, if there was anything to remember."""
+        return Reading.of_record(self.reading_) if hasattr(self, "reading_") else None
 
     def _ask(self, X: Any, sample_weight: Any = None) -> Asked:
         """The fitted model and a table, for any question."""
@@ -91,33 +114,42 @@ class Shell(SavesMixin, RunOptions):
         source = self._open(X, reset=False, sample_weight=sample_weight)
         return Asked(self._model, self._params, sweep_of(source, effective_n_jobs(self.n_jobs)))
 
-    def _check_columns(self, X: Any, source: Source, reset: bool) -> None:
-        """Number and names of the columns, in scikit-learn's words."""
+    def _check_columns(self, source: Source) -> None:
+        """Number of the columns, in scikit-learn's words; their names were looked at as the table was opened."""
         n_columns = source.shape[1]
-        if not reset and n_columns != self.n_features_in_:
+        if n_columns != self.n_features_in_:
             transposed = source.shape[0] == self.n_features_in_
             raise InputError(
                 f"X has {n_columns} features, but {self._name} is expecting {self.n_features_in_} features as input."
                 + (" Did you pass the transpose? Rows are samples, columns are features." if transposed else "")
             )
-        if hasattr(X, "columns") and type(X).__module__.partition(".")[0] in ("pandas", "polars"):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return
+
+    def _keep_columns(self, X: Any, source: Source) -> None:
+        """Number and names of the columns, and how the table was read."""
+        for name in KEPT:
+            self.__dict__.pop(name, None)
+        self.n_features_in_ = source.shape[1]
         names = source.labels.columns
-        if reset:
-            self.__dict__.pop("feature_names_in_", None)
-            self.n_features_in_ = n_columns
-            if names is not None:
-                self.feature_names_in_ = np.array(names, dtype=object)
-            return
-        ours = getattr(self, "feature_names_in_", None)
-        if names is not None and ours is not None and list(names) != list(ours):
-            odd = [name for name in names if name not in set(ours)] or list(names)
-            raise InputError(
-                f"{self._name}: the columns are named otherwise, or ordered otherwise, than when it was fitted "
-                f"(for instance {odd[0]!r}). Bring them into the order of feature_names_in_."
-            )
+        if names is not None and _named_by_text(X):
+            self.feature_names_in_ = np.array(names, dtype=object)
+        record = {} if (reading := getattr(source, "reading", None)) is None else reading.record()
+        if record:
+            self.reading_ = record
 
     def _feature_names(self) -> list[str]:
         """What the columns are called, in words."""
         return [str(name) for name in getattr(self, "feature_names_in_", range(self.n_features_in_))]
+
+
+def _named_by_text(X: Any) -> bool:
+    """Whether the columns of a table are called by text; frames may have numbers there, which are no names."""
+    if not hasattr(X, "columns") or type(X).__module__.partition(".")[0] not in ("pandas", "dask", "dask_expr"):
+        return True
+    kinds = {isinstance(name, str) for name in X.columns}
+    if kinds == {True, False}:
+        raise InputTypeError(
+            "Feature names are only supported if all input features have string names, but your input has "
+            f"{sorted({type(name).__name__ for name in X.columns})} as feature name / column name types. Rename the columns, "
+            "e.g. with X.columns = X.columns.astype(str)."
+        )
+    return kinds == {True}

@@ -47,9 +47,6 @@ if TYPE_CHECKING:
     def callback_management_context(estimator: Any) -> AbstractContextManager[Any]:
         """Set callbacks up, and take them down."""
 
-    def validate_data(estimator: Any, X: Any, *, reset: bool, skip_check_array: bool) -> Any:
-        """Number and names of columns, in scikit-learn's words."""
-
     def check_is_fitted(estimator: Any, attributes: str | None = None) -> None:
         """Raise scikit-learn's NotFittedError."""
 
@@ -73,7 +70,7 @@ else:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
     from sklearn.utils import check_random_state
     from sklearn.utils.metaestimators import available_if
-    from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+    from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
     try:  # scikit-learn 1.9 and later
         from sklearn.callback import CallbackSupportMixin
@@ -100,5 +97,4 @@ __all__ = [
     "clone",
     "effective_n_jobs",
     "has_fit_parameter",
-    "validate_data",
 ]

@@ -21,9 +21,10 @@ from ..base.common import quiet, seed_of, tags_of_numbers
 from ..base.options import Check, OptimiserOptions, is_whole, option_fields
 from ..base.passes import table_sums
 from ..base.saving import SavesMixin
+from ..base.shell import keep_columns
 from ..base.sklearn_api import check_is_fitted, clone
 from ..data.checks import check_weights
-from ..data.source import open_source
+from ..data.source import Source, open_source
 from ..data.values import REALS, whole_table
 from ..engine.sweep import sweep_of
 from ..errors import InputError, LatentBitsWarning, TableWarning
@@ -139,10 +140,7 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
                 f"{name}: y has {len(y)} classes for {source.shape[0]} rows; inconsistent numbers of samples."
             )
         weights = check_weights(sample_weight, len(y), name)
-        self.n_features_in_ = whole.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(whole, "feature_names_in_"):
-            self.feature_names_in_ = whole.feature_names_in_
+        keep_columns(whole, self)
         counted = np.ones(len(y), bool) if weights is None else weights > 0
         before = self._fitted_before() if self.warm_start else {}
         self.classes_ = np.unique(y[counted])
@@ -199,7 +197,7 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
             self.cv_errors_[k] = float(np.mean(wrong))
         best = min(CV_NUMBERS, key=lambda k: (self.cv_errors_[k], k))
         chosen = clone(self).set_params(n_components=best, time_limit=share).fit(X, y, sample_weight)
-        self.__dict__.pop("feature_names_in_", None)
+        keep_columns(chosen, self)
         for name, value in vars(chosen).items():
             if name.endswith("_"):
                 setattr(self, name, value)
@@ -272,10 +270,7 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
     def joint_log_scores(self, X: Any) -> Any:
         """log prior + log Pr(row | class) (n_rows, n_classes)."""
         check_is_fitted(self, "estimators_")
-        probe = self.estimators_[0]
-        source = open_source(X, owner=self._name, binarize=REALS, block_rows=probe.block_rows, work=probe.work)
-        _check_same(self, X, source)
-        rows = whole_table(source)
+        rows = whole_table(_opened(self, X))
         scores = [estimator.score_samples(rows) for estimator in self.estimators_]
         return np.stack(scores, axis=1) + self.class_log_prior_
 
@@ -371,13 +366,11 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
         return self
 
 
-def _check_same(estimator: Any, X: Any, source: Any) -> None:
-    """Refuse tables with other columns."""
-    probe = BernoulliGaussMixture()
-    probe.n_features_in_ = estimator.n_features_in_
-    if hasattr(estimator, "feature_names_in_"):
-        probe.feature_names_in_ = estimator.feature_names_in_
+def _opened(estimator: Any, X: Any) -> Source:
+    """A table with the columns of a fitted classifier."""
+    probe = BernoulliGaussMixture(block_rows=estimator.estimators_[0].block_rows)
+    keep_columns(estimator, probe)
     try:
-        probe._check_columns(X, source, reset=False)
+        return probe._open(X, reset=False)
     except InputError as error:
-        raise InputError(str(error).replace("BernoulliGaussMixture", type(estimator).__name__)) from None
+        raise type(error)(str(error).replace("BernoulliGaussMixture", type(estimator).__name__)) from None

@@ -13,6 +13,7 @@ from sklearn.feature_selection import SelectorMixin
 from ..base.common import tags_of_numbers
 from ..base.options import Check, Share, Whole, option_fields
 from ..base.saving import SavesMixin
+from ..base.shell import keep_columns
 from ..base.sklearn_api import check_is_fitted, clone
 from ..errors import InputError
 from .estimator import BernoulliGaussMixture
@@ -107,10 +108,7 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
             )
             self.estimator_ = clone(topics).fit(X, sample_weight=sample_weight)
         found = self.estimator_
-        self.n_features_in_ = found.n_features_in_
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(found, "feature_names_in_"):
-            self.feature_names_in_ = found.feature_names_in_
+        keep_columns(found, self)
         counts = found.keyword_prob_raw_ * found.expected_rows_[:, None]
         large = found.expected_rows_ >= self.min_topic_rows
         if not large.any():

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import CellError, InputError
+from ..errors import CellError
 
 TablePath = Annotated[
     str,
@@ -43,6 +43,29 @@ Zero = Annotated[
 Blank = Annotated[
     list[str] | None, typer.Option("--blank", help="Word that stands for no answer in csv and tsv. May be repeated.")
 ]
+Ones = Annotated[
+    list[str] | None,
+    typer.Option("--ones", help="COLUMNS=VALUES that are 1 there, all others 0, e.g. 'q1..q9=4,5'. May be repeated."),
+]
+Above = Annotated[
+    list[str] | None,
+    typer.Option("--above", help="COLUMNS=NUMBER: what is above it is 1 there, e.g. 'q*=3'. May be repeated."),
+]
+Ticked = Annotated[
+    list[str] | None,
+    typer.Option("--ticked", help="COLUMNS where anything is 1 and nothing is 0, e.g. 'media_*'. May be repeated."),
+]
+Indicators = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--indicators",
+        help="COLUMNS to open into one column per value; 'COLUMN=;' if cells hold several, separated so. May be repeated.",
+    ),
+]
+Fields = Annotated[
+    str | None,
+    typer.Option("--fields", help="Of triples: the fields that are row, column and value, e.g. user,item or 1,3."),
+]
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Output file (.csv, .csv.gz, .parquet); default: stdout.")]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 Jobs = Annotated[int, typer.Option("--jobs", help="Threads; the result does not depend on it.")]
@@ -60,10 +83,16 @@ _HOW_WRITTEN = {
     "one": (One, None),
     "zero": (Zero, None),
     "blank": (Blank, None),
+    "ones": (Ones, None),
+    "above": (Above, None),
+    "ticked": (Ticked, None),
+    "indicators": (Indicators, None),
+    "fields": (Fields, None),
 }
 
 
-_PLAIN = ("format", "id_column", "delimiter", "header")
+_PLAIN = ("format", "id_column", "delimiter", "header", "fields")
+_WORDS = ("one", "zero", "blank", "ones", "above", "ticked", "indicators")
 
 
 class TableFile:
@@ -73,54 +102,44 @@ class TableFile:
         self.path, self.binarize = path, binarize
         self.called: str | None = None
         self.command = "explore"
-        self.how = {
-            **how,
-            "one": how.get("one") or (),
-            "zero": how.get("zero") or (),
-            "blank": how.get("blank") or (),
-            "label_columns": label or (),
-            "encoding": "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding,
+        self.how: dict[str, Any] = {
+            **{name: how.get(name) for name in _PLAIN},
+            **{name: tuple(how.get(name) or ()) for name in _WORDS},
+            "label_columns": tuple(label or ()),
+            "encoding": None if encoding.lower() in ("utf-8", "utf8", "utf-8-sig") else encoding,
         }
+        self.table: Any = None  # as it was opened last
 
     @property
     def name(self) -> str:
         """What results about the table are called."""
         return self.called or ("stdin" if self.path == "-" else Path(self.path).name.split(".")[0] or "table")
 
-    @property
-    def is_text(self) -> bool:
-        """Whether it is a file of delimited text, which can be looked at again."""
-        kind = self.how["format"] or (
-            "" if self.path == "-" else Path(self.path).name.removesuffix(".gz").rpartition(".")[2]
-        )
-        return self.path != "-" and kind in ("csv", "tsv", "txt") and Path(self.path).is_file()
-
     def given(self) -> list[str]:
         """The options that say how it is written, as they are typed."""
-        out = [] if self.how["encoding"] == "utf-8-sig" else ["--encoding", self.how["encoding"]]
-        for option, name in (("--format", "format"), ("--delimiter", "delimiter"), ("--id", "id_column")):
-            out += [] if self.how[name] is None else [option, self.how[name]]
+        out: list[str] = []
+        for name in ("encoding", "format", "delimiter", "id_column", "fields"):
+            out += [] if self.how[name] is None else [f"--{name.removesuffix('_column')}", self.how[name]]
         if self.how["header"] is not None:
             out.append("--header" if self.how["header"] else "--no-header")
-        for option, name in (("--label", "label_columns"), ("--one", "one"), ("--zero", "zero"), ("--blank", "blank")):
+        for name in ("label_columns", *_WORDS):
             for word in self.how[name]:
-                out += [option, word]
+                out += [f"--{name.removesuffix('_columns')}", word]
         return out
 
     def settings(self) -> dict[str, Any]:
         """How to find and read it again, for ``run.toml``."""
         path = self.path if self.path == "-" else str(Path(self.path).absolute())
         found = {"path": path, "binarize": self.binarize, **self.how}
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items() if value != ()}
+        told = {key: list(value) if isinstance(value, (tuple, list)) else value for key, value in found.items()}
+        return {key: value for key, value in told.items() if value != []}
 
     @staticmethod
     def of_settings(found: dict[str, Any]) -> TableFile:
         """The table that settings name."""
-        plain = {name: found.get(name) for name in _PLAIN}
-        table = TableFile(found["path"], found.get("binarize"), found.get("label_columns"), "utf-8", **plain)
-        table.how.update(encoding=found.get("encoding", "utf-8-sig"))
-        table.how.update({name: tuple(found.get(name, ())) for name in ("one", "zero", "blank")})
-        return table
+        how = {name: found.get(name) for name in (*_PLAIN, *_WORDS)}
+        encoding = found.get("encoding") or "utf-8"
+        return TableFile(found["path"], found.get("binarize"), found.get("label_columns"), encoding, **how)
 
     def known_set(self) -> TableFile:
         """This table, or the embedded or prepared data set that is called so."""
@@ -145,58 +164,57 @@ class TableFile:
 
     def like(self, path: str, label: str) -> TableFile:
         """Another table, written like this one; it may have the label column or not."""
-        other = TableFile(path, self.binarize, None, "utf-8", **{k: v for k, v in self.how.items() if k in _PLAIN})
-        other.how["encoding"] = self.how["encoding"]
+        how = {name: self.how[name] for name in (*_PLAIN, *_WORDS)}
+        other = TableFile(path, self.binarize, None, self.how["encoding"] or "utf-8", **how)
         names = other.open(values=True).columns or ()
         other.how["label_columns"] = (label,) if label in names else ()
         return other
 
     def open(self, estimator: Any = None, values: bool = False) -> Any:
-        """The table; for a fitted estimator with its threshold (unless the command line gives one) and its columns.
+        """The table; for a fitted estimator with its columns, and as its own table was read unless the options say otherwise.
 
         With ``values`` the numbers themselves are kept.
         """
         from ..data import read_table
+        from ..data.encoding import Reading
         from ..data.values import REALS
 
+        how: dict[str, Any] = {
+            name: self.how[name] for name in ("format", "id_column", "delimiter", "header", "encoding")
+        }
+        how.update({name: self.how[name] for name in ("label_columns", "one", "zero", "blank")}, rules=self._rules())
+        how["fields"] = None if self.how["fields"] is None else self.how["fields"].split(",")
         if estimator is None:
-            return self._checked(read_table(self.path, binarize=REALS if values else self.binarize, **self.how))
+            self.table = read_table(self.path, binarize=REALS if values else self.binarize, **how)
+            return self.table
+        if hasattr(estimator, "reading_"):
+            how["reading"] = Reading.of_record(estimator.reading_)
+        names = getattr(estimator, "feature_names_in_", None)
+        columns = None if names is None else [str(name) for name in names]
         binarize = estimator.binarize if self.binarize is None else self.binarize
-        columns = getattr(estimator, "feature_names_in_", None)
-        opened = self._checked(read_table(self.path, binarize=binarize, columns=columns, **self.how))
-        if columns is not None and opened.columns is not None:
-            self._check_columns([str(name) for name in columns], opened.columns)
-        return opened
+        self.table = read_table(self.path, binarize=binarize, columns=columns, **how)
+        return self.table
 
-    def _checked(self, opened: Any) -> Any:
-        """The table, if its cells are cells; a text table of another kind is told of column by column."""
-        from ..data.triage import advice, examine
+    def _rules(self) -> list[Any]:
+        """The rules for columns, of what was typed."""
+        from ..data.encoding import rule_of_text
 
-        found = getattr(opened.reader, "found", None)
-        if found is None or not found.count or found.reals or not self.is_text:
-            return opened
-        how = {name: self.how[name] for name in ("delimiter", "header", "encoding")}
-        aside = [self.how["id_column"], *self.how["label_columns"]]
-        own = (*self.how["one"], *self.how["zero"], *self.how["blank"])
-        columns = examine(self.path, aside=[name for name in aside if name is not None], own=own, **how)
-        told = advice(self.path, columns, self.command, self.given())
-        if told is not None:
-            raise CellError(told)
-        return opened
+        return [
+            rule_of_text(kind, text) for kind in ("ones", "above", "ticked", "indicators") for text in self.how[kind]
+        ]
 
-    def _check_columns(self, wanted: list[str], there: list[str]) -> None:
-        """Say which columns are missing or too many, before the shapes do not match."""
-        missing = [name for name in wanted if name not in there]
-        further = [name for name in there if name not in wanted]
-        if missing or further:
-            parts = [f"has no column {', '.join(map(repr, missing[:3]))}" if missing else ""]
-            parts += [
-                f"has columns that the model does not know: {', '.join(map(repr, further[:3]))}" if further else ""
-            ]
-            raise InputError(
-                f"{self.path} {' and '.join(part for part in parts if part)} ({len(missing)} missing, {len(further)} too "
-                "many). Set columns that are not cells aside with --id and --label, as when the model was fitted."
-            )
+    def diagnosis(self) -> str | None:
+        """What the columns are that do not hold cells, and which options mend it."""
+        from ..data.triage import advice, columns_of
+
+        if self.table is None or self.table.reader.labels.columns is None or self.table.holds_numbers:
+            return None
+        columns = columns_of(self.table.reader, None if self.path == "-" else self.path)
+        return (
+            None
+            if columns is None
+            else advice(self.path, columns, ["latentbits", self.command, self.path, *self.given()])
+        )
 
 
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
@@ -209,7 +227,13 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         opened = None if table is None else TableFile(table, **how)
         if opened is not None:
             opened.command = command.__name__.replace("_", "-")
-        command(table=opened, **given)
+        try:
+            command(table=opened, **given)
+        except CellError:
+            told = None if opened is None else opened.diagnosis()
+            if told is None:
+                raise
+            raise CellError(told) from None
 
     own = [
         p.replace(annotation=TablePath if p.default is p.empty else MaybeTablePath) if p.name == "table" else p

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .block import ONE, UNKNOWN, ZERO, Block
 from .checks import Labels
-from .files import Table, read_table
+from .files import Table, encode, read_table
 from .source import Source, open_source
 
-__all__ = ["ONE", "UNKNOWN", "ZERO", "Block", "Labels", "Source", "Table", "open_source", "read_table"]
+__all__ = ["ONE", "UNKNOWN", "ZERO", "Block", "Labels", "Source", "Table", "encode", "open_source", "read_table"]

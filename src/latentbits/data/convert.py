@@ -5,7 +5,7 @@ The functions here look at values only.  Which rows are read when is the busines
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -137,11 +137,18 @@ def _numbers_of_objects(
         elif isinstance(value, (str, bytes)):
             bad.note(np.array([place[0] + start]), np.array([place[1]]), [value])
         else:
-            raise InputTypeError(
-                f"argument must be a string or a number, not {type(value).__name__!r}: a cell holds an object "
-                "that is neither 0, 1 nor unknown."
-            )
+            refuse_object(value)
     return out
+
+
+def refuse_object(value: Any) -> NoReturn:
+    """Refuse a cell that holds something which is no cell at all."""
+    if isinstance(value, (complex, np.complexfloating)):
+        raise InputTypeError("Complex data not supported: cells must be 0, 1 or unknown.")
+    raise InputTypeError(
+        f"argument must be a string or a number, not {type(value).__name__!r}: a cell holds an object "
+        "that is neither 0, 1 nor unknown."
+    )
 
 
 def codes_of_columns(

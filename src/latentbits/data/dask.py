@@ -6,15 +6,19 @@ partitions they overlap.  Without a ``distributed`` client the blocks are comput
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import InputError, need
+from ..errors import InputError, TableWarning, need
 from .block import Block, Float
 from .checks import BadCells, Labels, check_shape, check_weights
 from .convert import Binarize
+from .encoding import Encoding, Reading
+from .matching import plan_of
 from .readers import reader_of
 from .source import block_of_rows, cut
 
@@ -28,11 +32,15 @@ def assemble(
     merge: bool,
     owner: str,
     columns: list[str] | None,
+    reading: Reading | None = None,
+    wanted: list[str] | None = None,
 ) -> Block:
     """Build a block from slices of partitions; runs on a worker."""
     parts = [_rows(piece, low, high) for piece, (low, high) in zip(pieces, slices)]
     weights = None if weights is None else np.require(weights, requirements="A")  # the network does not care
-    reader = reader_of(_joined(parts), binarize)
+    with warnings.catch_warnings():  # columns too many are told of once, where the table is opened
+        warnings.simplefilter("ignore", TableWarning)
+        reader = reader_of(_joined(parts), binarize, reading, wanted)
     bad = BadCells()
     rows = reader.read(0, reader.shape[0], bad)
     if bad.count:
@@ -77,7 +85,10 @@ class DaskSource:
         weights: Float | None,
         merge: bool,
         work: int,
+        reading: Reading | None,
+        wanted: list[str] | None,
     ) -> None:
+        self.reading, self._wanted = reading, wanted
         self.shape = (int(sum(lengths)), n_columns)
         self.labels = Labels(columns)
         self.starts = cut(self.shape[0], block_rows, self.shape, work)
@@ -104,7 +115,9 @@ class DaskSource:
         weights = None if self._weights is None else self._weights[low:high]
         columns = None if self.labels.columns is None else list(self.labels.columns)
         build = dask.delayed(assemble, pure=False)
-        return build(pieces, slices, low, weights, self._binarize, self._merge, self._owner, columns)
+        return build(
+            pieces, slices, low, weights, self._binarize, self._merge, self._owner, columns, self.reading, self._wanted
+        )
 
     def block(self, b: int) -> Block:
         """Block ``b``, computed now."""
@@ -120,6 +133,8 @@ def dask_source(
     sample_weight: Any,
     merge: bool,
     work: int,
+    reading: Reading | None = None,
+    wanted: Sequence[str] | None = None,
 ) -> DaskSource:
     """Source of a Dask array or frame."""
     try:
@@ -130,11 +145,14 @@ def dask_source(
         partitions = list(X.to_delayed())
         columns: list[str] | None = [str(name) for name in X.columns]
         lengths = list(dask.compute(*[dask.delayed(len)(p) for p in partitions]))
-        n_columns = len(X.columns)
+        if wanted is not None:
+            plan = plan_of(columns or (), Encoding() if reading is None else reading.encoding, _no_words, (), wanted)
+            columns = plan.names
+        n_columns = len(columns or ())
     elif hasattr(X, "chunks") and getattr(X, "ndim", 0) == 2:
         X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
         partitions = list(X.to_delayed()[:, 0])
-        columns = None
+        columns, wanted = None, None
         lengths = list(X.chunks[0])
         if any(length != length for length in lengths):
             lengths = list(dask.compute(*[dask.delayed(np.shape)(p) for p in partitions]))
@@ -146,5 +164,21 @@ def dask_source(
     check_shape(shape, owner)
     weights = check_weights(sample_weight, shape[0], owner)
     return DaskSource(
-        partitions, [int(n) for n in lengths], shape[1], columns, owner, binarize, block_rows, weights, merge, work
+        partitions,
+        [int(n) for n in lengths],
+        shape[1],
+        columns,
+        owner,
+        binarize,
+        block_rows,
+        weights,
+        merge,
+        work,
+        reading,
+        None if wanted is None else list(wanted),
     )
+
+
+def _no_words(j: int) -> NoReturn:
+    """Refuse indicators whose values would have to be looked for on the workers."""
+    raise InputError("indicators of a Dask frame need their values to be known; make them in the frame first.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import FileError, InputError, TableWarning
+from ..errors import FileError, InputError, InputTypeError, TableWarning
+from .checks import Labels
 from .convert import Binarize
-from .readers import ArrayReader, Reader, SparseReader
-from .text import read_delimited, read_transactions, read_triples
-from .values import REALS
+from .encoding import Encoding, Reading, Rule, rules_of
+from .matching import in_order
+from .readers import ArrayReader, Reader, SparseReader, reader_of
+from .text import read_delimited, read_transactions, set_aside
+from .triples import read_triples
+from .values import REALS, Reals
 
 FORMATS = ("csv", "tsv", "parquet", "npz", "npy", "mtx", "transactions", "triples")
+FRAMES = ("csv", "tsv", "parquet")
 ALIASES = {"baskets": "transactions", "edges": "triples"}
 SUFFIXES = {
     ".csv": "csv",
@@ -65,10 +70,71 @@ class Table:
         return self.reader.shape
 
     @property
+    def reading(self) -> Reading | None:
+        """How the table was read."""
+        return getattr(self.reader, "reading", None)
+
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether numbers stay numbers."""
+        return self.reading is not None and isinstance(self.reading.encoding.binarize, Reals)
+
+    @property
     def columns(self) -> list[str] | None:
         """Names of the cell columns."""
         names = self.reader.labels.columns
         return None if names is None else list(names)
+
+
+def encode(
+    frame: Any,
+    rules: Mapping[str, Any] | None = None,
+    *,
+    id_column: str | None = None,
+    label_columns: Sequence[str] = (),
+    binarize: Binarize = None,
+    one: Sequence[str] = (),
+    zero: Sequence[str] = (),
+    blank: Sequence[str] = (),
+) -> Table:
+    """Make cells of the values of a frame.
+
+    Parameters
+    ----------
+    frame : pandas frame, polars frame, pyarrow table, or anything that gives itself away as a stream of Arrow batches
+    rules : dict, optional
+        By column (a name, a pattern ``"q*"`` or a range ``"q1..q9"``) how it is read: ``{"ones": [4, 5]}``, values that are
+        1, all others 0; ``{"above": 3}``, a threshold; ``"ticked"``, anything is 1 and nothing is 0; ``"indicators"``, one
+        column per value, named ``column=value``; ``{"indicators": ";"}``, the same of cells that hold several values.
+    id_column, label_columns : str, list of str
+        Columns that are not cells; they are carried along.
+    binarize, one, zero, blank
+        As in :func:`read_table`.
+
+    Returns
+    -------
+    Table
+        Any estimator accepts it as X, and a model that is fitted to it reads other frames of the kind by itself.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from latentbits.data import encode, open_source
+    >>> answers = pd.DataFrame({"q1": [5, 2, None], "q2": [1, 4, 3], "radio": ["Radio", None, None]})
+    >>> table = encode(answers, {"q*": {"ones": [4, 5]}, "radio": "ticked"})
+    >>> open_source(table).block(0).codes().tolist()
+    [[1, 0, 1], [0, 1, 0], [2, 0, 0]]
+    """
+    words = {"one": tuple(one), "zero": tuple(zero), "blank": tuple(blank)}
+    how = Reading(Encoding(binarize, rules=rules_of(rules or {}), **words), id_column, tuple(label_columns))
+    reader: Any = reader_of(frame, None, how)
+    if not hasattr(reader, "words"):
+        raise InputTypeError(f"a frame with named columns is needed, not {type(frame).__name__!r}.")
+    names = reader.all_names
+    how = set_aside("the frame", names, how)
+    beside = {name: reader.words(names.index(name)) for name in reader.aside}
+    ids = None if id_column is None else beside[id_column]
+    return Table(reader, ids, id_column or "id", {name: beside[name] for name in label_columns})
 
 
 def format_of(path: Path) -> str:
@@ -93,12 +159,15 @@ def read_table(
     label_columns: Sequence[str] = (),
     delimiter: str | None = None,
     header: bool | None = None,
-    encoding: str = "utf-8-sig",
+    encoding: str | None = None,
+    fields: Sequence[str] | None = None,
     binarize: Binarize = None,
     columns: Sequence[str] | None = None,
     one: Sequence[str] = (),
     zero: Sequence[str] = (),
     blank: Sequence[str] = (),
+    rules: Mapping[str, Any] | Sequence[Rule] = (),
+    reading: Reading | None = None,
 ) -> Table:
     """Open a table in a file.
 
@@ -106,21 +175,28 @@ def read_table(
     ----------
     path : str or path
         CSV/TSV (also ``.gz``), Parquet file or folder, ``.npz`` (dense or sparse), ``.npy`` (memory-mapped),
-        ``.mtx``, a transaction list, long triples; ``"-"`` reads delimited text from standard input.
+        ``.mtx``, a transaction list, long triples, and the files of several fields (``.h5ad``, ``.sav``, ``.dta``, ``.xlsx``,
+        ``.Rtab``, ``.biom``); ``"-"`` reads delimited text from standard input.
     format : str, optional
         One of csv, tsv, parquet, npz, npy, mtx, transactions, triples; by default told by the name.
     id_column, label_columns : str, list of str
         Columns that are not cells; they are carried along.
     delimiter, header, encoding
         How delimited text is written; by default found out (the encoding is UTF-8).
+    fields : sequence of str, optional
+        Of triples: the fields of a line that are row, column and, perhaps, value, by name or by number from 1.
     binarize : float, optional
         Cells above it are 1, others 0.
     columns : sequence of str, optional
-        Of transaction lists and triples, whose columns are only those that occur: the columns that the table is to have.
-        Those that do not occur are 0; others are left out with a warning.
+        The columns that the table is to have, in this order; others are left out with a warning.  Of transaction lists and
+        triples, whose columns are only those that occur, those that do not occur are 0.
     one, zero, blank : sequence of str
-        Of CSV and TSV: further words that stand for 1, 0 and unknown, e.g. ``one=["ja"], zero=["nein"]``; they come before
+        Further words that stand for 1, 0 and unknown, e.g. ``one=["ja"], zero=["nein"]``; they come before
         the usual ones, so that a table coded 1/2 can be read with ``one=["1"], zero=["2"]``.
+    rules : dict
+        Columns that are read otherwise; see :func:`latentbits.data.encode`.
+    reading : Reading, optional
+        How a table of the same kind was read; what is said beside it goes first.
 
     Returns
     -------
@@ -131,48 +207,76 @@ def read_table(
     standard_input = str(path) == "-"
     if not standard_input and not place.exists():
         raise FileError(f"there is no file {place}.")
-    kind = format or ("csv" if standard_input else format_of(place))
+    given: dict[str, Any] = {"format": format, "delimiter": delimiter, "header": header, "encoding": encoding}
+    given["fields"] = None if fields is None else list(fields)
+    how = _reading(place, reading, {name: value for name, value in given.items() if value is not None})
+    words: dict[str, Any] = {
+        name: tuple(word) for name, word in (("one", one), ("zero", zero), ("blank", blank)) if word
+    }
+    if rules:
+        words["rules"] = rules_of(rules) if isinstance(rules, Mapping) else tuple(rules)
+    if binarize is not None:
+        words["binarize"] = binarize
+    how = replace(how, encoding=replace(how.encoding, **words))
+    if id_column is not None or label_columns:
+        how = replace(
+            how, id_column=id_column or how.id_column, label_columns=tuple(label_columns) or how.label_columns
+        )
+    kind = how.file.get("format") or ("csv" if standard_input else format_of(place))
     kind = ALIASES.get(kind, kind)
     if kind not in FORMATS:
         raise InputError(f"format {kind!r} is not known; use one of {', '.join(FORMATS)}.")
-    if place.is_dir() and kind != "parquet":
+    if place.is_dir() and kind not in ("parquet", "triples"):
         raise FileError(f"{place} is a folder; only Parquet tables may be folders.")
-    if kind not in ("csv", "tsv", "parquet", "npz") and (id_column is not None or label_columns):
+    return _open_kind(path, place, kind, how, columns)
+
+
+def _reading(place: Path, remembered: Reading | None, given: dict[str, Any]) -> Reading:
+    """How the file is written: as said, else as remembered of another of the same kind."""
+    if remembered is None:
+        return Reading(file=given)
+    same = place.suffix.lower() == remembered.file.get("suffix", place.suffix.lower())
+    known = {name: value for name, value in remembered.file.items() if same or name == "encoding"}
+    return replace(remembered, file={**known, **given})
+
+
+def _open_kind(path: Any, place: Path, kind: str, how: Reading, columns: Sequence[str] | None) -> Table:
+    """The table of a file whose format is known."""
+    how = replace(how, file={**how.file, "suffix": place.suffix.lower()})
+    if kind not in FRAMES and kind != "npz" and (how.id_column is not None or how.label_columns) and columns is None:
         raise InputError(f"{kind} tables have no id or label columns to set aside.")
-    if (one or zero or blank) and kind not in ("csv", "tsv"):
-        raise InputError(f"words for cells (--one, --zero, --blank) are for csv and tsv tables, not for {kind}.")
+    if kind not in FRAMES and kind != "triples" and not how.encoding.is_plain and columns is None:
+        raise InputError(
+            f"words and rules for cells (--one, --zero, --blank, --ones, --above, ...) are for tables of named columns, not "
+            f"for {kind}."
+        )
     if kind in ("csv", "tsv"):
-        text = read_delimited(
-            path,
-            delimiter=delimiter or ("\t" if kind == "tsv" else None),
-            header=header,
-            id_column=id_column,
-            label_columns=label_columns,
-            binarize=binarize,
-            encoding=encoding,
-            one=one,
-            zero=zero,
-            blank=blank,
-        )
-        return Table(text.reader, text.ids, id_column or "id", text.labels)
+        if kind == "tsv":
+            how = replace(how, file={"delimiter": "\t", **how.file})
+        text = read_delimited(path, how, columns)
+        return Table(text.reader, text.ids, how.id_column or "id", text.labels)
     if kind == "transactions":
-        return Table(
-            _with_columns(read_transactions(place, delimiter=delimiter, encoding=encoding).reader, columns, place)
-        )
+        return Table(_with_columns(read_transactions(place, how).reader, columns, place))
     if kind == "triples":
-        text = read_triples(place, delimiter=delimiter, header=header, binarize=binarize, encoding=encoding)
+        text = read_triples(path, how, place.is_dir() or place.suffix.lower() in (".parquet", ".pq"))
         return Table(_with_columns(text.reader, columns, place), text.ids)
     if kind == "parquet":
         from .parquet import ParquetReader
 
-        parquet = ParquetReader(place, binarize, id_column, label_columns)
-        return Table(parquet, parquet.ids, id_column or "id", parquet.label_values)
-    reader = _read_arrays(place, kind, binarize)
-    if id_column is None and not label_columns:
-        return Table(reader)
-    beside = _arrays_beside(place, reader.shape[0], [*([id_column] if id_column is not None else []), *label_columns])
-    ids = None if id_column is None else beside[id_column]
-    return Table(reader, ids, id_column or "id", {name: beside[name] for name in label_columns})
+        parquet = ParquetReader(place, how, columns)
+        return Table(parquet, parquet.ids, how.id_column or "id", parquet.label_values)
+    return _of_arrays(place, kind, how, columns)
+
+
+def _of_arrays(place: Path, kind: str, how: Reading, columns: Sequence[str] | None) -> Table:
+    """The table of a file of arrays."""
+    reader = in_order(_read_arrays(place, kind, how), columns)
+    names = [name for name in (how.id_column, *how.label_columns) if name is not None]
+    if not names:
+        return Table(reader, None if reader.labels.rows is None else list(reader.labels.rows))
+    beside = _arrays_beside(place, reader.shape[0], names)
+    ids = None if how.id_column is None else beside[how.id_column]
+    return Table(reader, ids, how.id_column or "id", {name: beside[name] for name in how.label_columns})
 
 
 def _arrays_beside(path: Path, n_rows: int, names: Sequence[str]) -> dict[str, list[str]]:
@@ -206,56 +310,58 @@ def _with_columns(reader: Any, columns: Sequence[str] | None, place: Path) -> An
     to = np.array(theirs)[coo.col]
     kept = to >= 0
     matrix = sp.coo_array((coo.data[kept], (coo.row[kept], to[kept])), shape=(reader.shape[0], len(number)))
-    return SparseReader(matrix, REALS if reader.reals else None, list(number), reader.labels.rows)
+    return SparseReader(matrix, REALS if reader.reals else None, list(number), reader.labels.rows, reader.reading)
 
 
-def _read_arrays(path: Path, kind: str, binarize: Binarize) -> Reader:
+def _read_arrays(path: Path, kind: str, how: Reading) -> Reader:
     """Reader of an array file."""
+    binarize = how.encoding.binarize
     try:
         if kind == "npy":
             with open(path, "rb") as file:
                 if file.read(6) != b"\x93NUMPY":
                     raise FileError(f"{path} is not a .npy file.")
-            return _two_dimensional(path, np.load(path, mmap_mode="r", allow_pickle=False), binarize)
+            return _two_dimensional(path, np.load(path, mmap_mode="r", allow_pickle=False), how)
         if kind == "mtx":
             from scipy.io import mmread
 
             # Newer releases of SciPy want to know which class; older ones have no choice.
             options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
             matrix = mmread(path, **options)
-            return SparseReader(matrix, binarize) if sp.issparse(matrix) else ArrayReader(matrix, binarize)
-        return _read_npz(path, binarize)
+            return (SparseReader if sp.issparse(matrix) else ArrayReader)(matrix, binarize, reading=how)
+        return _read_npz(path, how)
     except InputError:
         raise
     except (ValueError, OSError, EOFError, KeyError, OverflowError, zipfile.BadZipFile) as error:
         raise FileError(f"{path} is not a readable .{kind} table ({error}).") from None
 
 
-def _two_dimensional(path: Path, values: Any, binarize: Binarize, names: Any = None) -> ArrayReader:
+def _two_dimensional(path: Path, values: Any, how: Reading, names: Any = None) -> ArrayReader:
     """Reader of a dense array from a file."""
     if values.ndim != 2:
         raise FileError(f"{path} holds an array of {values.ndim} dimensions; a table has 2.")
-    return ArrayReader(values, binarize, names)
+    return ArrayReader(values, how.encoding.binarize, names, how)
 
 
-def _read_npz(path: Path, binarize: Binarize) -> Reader:
+def _read_npz(path: Path, how: Reading) -> Reader:
     """Reader of an ``.npz``: a sparse table in its usual parts, or one dense array."""
     if not zipfile.is_zipfile(path):
         raise FileError(f"{path} is not an .npz archive.")
+    binarize = how.encoding.binarize
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as parts:
         names = set(parts.files)
         if {"data", "indices", "indptr", "shape"} <= names:
-            shape = (int(parts["shape"][0]), int(parts["shape"][1]))
-            columns = _column_names(parts, shape[1])
-            if "format" in names:
-                return SparseReader(sp.load_npz(path), binarize, columns)
-            matrix = sp.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-            return SparseReader(matrix, binarize, columns)
+            matrix = sp.load_npz(path) if "format" in names else None
+            if matrix is None:
+                shape = (int(parts["shape"][0]), int(parts["shape"][1]))
+                matrix = sp.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
+            return SparseReader(matrix, binarize, *_names_beside(parts, matrix.shape), how)
         if "format" in names:
-            return SparseReader(sp.load_npz(path), binarize)
+            return SparseReader(sp.load_npz(path), binarize, reading=how)
         if {"n_vars", "train"} <= names:  # splits of a benchmark, eight cells to a byte
             splits = [parts[split] for split in ("train", "valid", "test") if split in names]
-            return ArrayReader(np.unpackbits(np.concatenate(splits), axis=1, count=int(parts["n_vars"])), binarize)
+            cells = np.unpackbits(np.concatenate(splits), axis=1, count=int(parts["n_vars"]))
+            return ArrayReader(cells, binarize, reading=how)
         tables = [name for name in parts.files if parts[name].ndim == 2]
         chosen = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
         if chosen is None:
@@ -264,12 +370,24 @@ def _read_npz(path: Path, binarize: Binarize) -> Reader:
                 "(data, indices, indptr, shape), an array X, or one two-dimensional array."
             )
         values = parts[chosen]
-        return _two_dimensional(path, values, binarize, _column_names(parts, values.shape[1]))
+        reader = _two_dimensional(path, values, how)
+        reader.labels = Labels(*_names_beside(parts, values.shape))
+        return reader
 
 
-def _column_names(parts: Any, n_columns: int) -> list[str] | None:
-    """Column names stored beside the table, if there are any of the right number."""
-    for key in ("feature_names", "columns", "words", "author_names", "tag", "dependency"):
-        if key in parts.files and parts[key].shape == (n_columns,):
-            return [str(name) for name in parts[key]]
-    return None
+def _names_beside(parts: Any, shape: tuple[int, int]) -> tuple[list[str] | None, list[str] | None]:
+    """Names of columns and of rows stored beside the table: arrays of words, each once, of the right number.
+
+    Of a square table nobody knows which of the two they are; names that say so are taken first.
+    """
+    usual = ("feature_names", "columns", "words", "author_names")
+    found: list[list[str] | None] = [None, None]
+    taken: set[str] = set()
+    for side, n in ((0, shape[1]), (1, shape[0])):
+        for key in sorted(set(parts.files) - taken, key=lambda key: (key not in usual, parts.files.index(key))):
+            values = parts[key]
+            if values.shape == (n,) and values.dtype.kind == "U" and len(set(values.tolist())) == n and n > 0:
+                found[side] = values.tolist()
+                taken.add(key)
+                break
+    return found[0], found[1]

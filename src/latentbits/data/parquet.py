@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import FileError, InputError, need
+from ..errors import FileError, need
 from .block import Codes
 from .checks import BadCells, Labels
-from .convert import Binarize
-from .readers import arrow_codes
+from .encoding import Reading, words_of
+from .matching import codes_of_plan, plan_of
+from .readers import Wanted, arrow_column
+from .text import set_aside
 
 
 @contextmanager
@@ -32,20 +36,9 @@ class ParquetReader:
 
     lazy = True
 
-    def __init__(
-        self,
-        path: Path,
-        binarize: Binarize = None,
-        id_column: str | None = None,
-        label_columns: Sequence[str] = (),
-    ) -> None:
-        try:
-            import pyarrow
-            import pyarrow.parquet  # noqa: F401
-        except ImportError:
-            raise need("pyarrow", "pyarrow", "Reading Parquet") from None
+    def __init__(self, path: Path, reading: Reading, wanted: Wanted = None) -> None:
+        _need_pyarrow()
         self.paths = _files(path)
-        self.binarize = binarize
         self.groups: list[tuple[int, int]] = []  # (file, row group)
         counts: list[int] = []
         names: list[str] | None = None
@@ -58,16 +51,24 @@ class ParquetReader:
                 self.groups.append((f, g))
                 counts.append(file.metadata.row_group(g).num_rows)
         assert names is not None
-        aside = [name for name in (id_column, *label_columns) if name is not None]
-        for name in aside:
-            if name not in names:
-                raise InputError(f"{path} has no column {name!r}; its columns are: {', '.join(names[:12])}.")
-        self.columns = [name for name in names if name not in aside]
+        self.all_names = names
+        reading = set_aside(path, names, reading, wanted)
+        self.aside = [name for name in (reading.id_column, *reading.label_columns) if name is not None]
         self.bounds = np.concatenate(([0], np.cumsum(np.array(counts, np.int64)))).astype(np.int64)
-        self.shape = (int(self.bounds[-1]), len(self.columns))
-        self.ids = self._column(id_column) if id_column is not None else None
-        self.label_values = {name: self._column(name) for name in label_columns}
-        self.labels = Labels(self.columns, self.ids)
+        self.plan = plan_of(names, reading.encoding, self.words, self.aside, wanted)
+        self.reading = replace(reading, encoding=self.plan.encoding)
+        self.columns = [names[j] for j in sorted(set(self.plan.places))]
+        self.shape = (int(self.bounds[-1]), len(self.plan.names))
+        self.ids = None if reading.id_column is None else self._texts(reading.id_column)
+        self.label_values = {name: self._texts(name) for name in reading.label_columns}
+        self.labels = Labels(self.plan.names, self.ids)
+        self._last = threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_last"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _last=threading.local())
 
     def _open(self, f: int) -> Any:
         """The file number ``f``; opened anew, because readers may sit in several threads or processes."""
@@ -76,14 +77,42 @@ class ParquetReader:
         with _readable(self.paths[f]):
             return pq.ParquetFile(self.paths[f])
 
-    def _column(self, name: str) -> list[str]:
-        """All values of one column as text."""
-        out: list[str] = []
+    def _column(self, name: str) -> Any:
+        """One column of the whole table."""
+        import pyarrow as pa
+
+        parts = []
         for f, path in enumerate(self.paths):
             with _readable(path):
-                values = self._open(f).read(columns=[name]).column(0).to_pylist()
-            out += ["" if value is None else str(value) for value in values]
+                parts += self._open(f).read(columns=[name]).column(0).chunks
+        return pa.chunked_array(parts) if parts else pa.chunked_array([[]], pa.null())
+
+    def _texts(self, name: str) -> list[str]:
+        """All values of one column as text."""
+        return ["" if value is None else str(value) for value in self._column(name).to_pylist()]
+
+    def words(self, j: int) -> list[str]:
+        """Values of a column as words, each once."""
+        return words_of(*arrow_column(self._column(self.all_names[j]).unique()))
+
+    def value_counts(self) -> list[tuple[str, dict[str, int]]]:
+        """How often every word occurs in each column that is not set aside."""
+        out = []
+        for name in self.all_names:
+            if name not in self.aside:
+                counts = self._column(name).value_counts()
+                words = words_of(*arrow_column(counts.field(0)))
+                out.append((name, dict(zip(words, counts.field(1).to_pylist()))))
         return out
+
+    def _group(self, g: int) -> Any:
+        """Row group number ``g``; the last one that a thread asked for is kept, because blocks cut it into several."""
+        if getattr(self._last, "number", None) != g:
+            f, group = self.groups[g]
+            with _readable(self.paths[f]):
+                self._last.table = self._open(f).read_row_group(group, columns=self.columns)
+            self._last.number = g
+        return self._last.table
 
     def read(self, low: int, high: int, bad: BadCells) -> Codes:
         """Codes of the rows; touches only the row groups they lie in."""
@@ -91,14 +120,31 @@ class ParquetReader:
         last = int(np.searchsorted(self.bounds, high, side="left"))
         pieces = []
         for g in range(first, last):
-            f, group = self.groups[g]
-            with _readable(self.paths[f]):
-                table = self._open(f).read_row_group(group, columns=self.columns)
             begin = max(low - int(self.bounds[g]), 0)
             end = min(high, int(self.bounds[g + 1])) - int(self.bounds[g])
+            piece = self._group(g).slice(begin, end - begin)
             start = int(self.bounds[g]) + begin
-            pieces.append(arrow_codes(table.slice(begin, end - begin), start, bad, self.binarize))
+            pieces.append(codes_of_plan(self.plan, self._getter(piece), end - begin, start, bad))
         return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
+
+    def _getter(self, piece: Any) -> Callable[[int], Any]:
+        """The function that gives a column of a piece by its place in the file."""
+        return lambda j: arrow_column(piece.column(self.all_names[j]))
+
+
+def whole_columns(path: Path) -> tuple[list[str], list[Any]]:
+    """Names and values of all columns of a Parquet file or folder."""
+    reader = ParquetReader(path, Reading())
+    return reader.all_names, [arrow_column(reader._column(name)) for name in reader.all_names]
+
+
+def _need_pyarrow() -> None:
+    """Say which package is missing."""
+    try:
+        import pyarrow
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise need("pyarrow", "pyarrow", "Reading Parquet") from None
 
 
 def _files(path: Path) -> list[Path]:

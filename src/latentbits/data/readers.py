@@ -6,17 +6,24 @@ as index lists.  It does not know blocks, weights or models.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..errors import InputError, InputTypeError
+from ..errors import InputError, InputTypeError, need
 from .block import Codes, Lists
 from .checks import BadCells, Labels
-from .convert import Binarize, canonical_csr, codes_of_array, codes_of_columns, lists_of_csr, values_of_csr
+from .convert import Binarize, canonical_csr, codes_of_array, lists_of_csr, values_of_csr
+from .encoding import Reading, words_of
+from .matching import codes_of_plan, in_order, plan_of
 from .values import Reals, ValueLists
+
+Wanted = Sequence[str] | None  # columns of a fitted model
 
 
 class Reader(Protocol):
@@ -33,8 +40,10 @@ class Reader(Protocol):
 class ArrayReader:
     """NumPy arrays, masked arrays and memory maps."""
 
-    def __init__(self, values: Any, binarize: Binarize, columns: list[str] | None = None) -> None:
-        self.values, self.binarize = values, binarize
+    def __init__(
+        self, values: Any, binarize: Binarize, columns: list[str] | None = None, reading: Reading | None = None
+    ) -> None:
+        self.values, self.binarize, self.reading = values, binarize, reading
         self.shape = (values.shape[0], values.shape[1])
         self.labels = Labels(columns)
         self.lazy = _memory_mapped(values)
@@ -63,8 +72,15 @@ class SparseReader:
 
     lazy = False
 
-    def __init__(self, matrix: Any, binarize: Binarize, columns: list[str] | None = None, rows: Any = None) -> None:
-        self.found = BadCells()
+    def __init__(
+        self,
+        matrix: Any,
+        binarize: Binarize,
+        columns: list[str] | None = None,
+        rows: Any = None,
+        reading: Reading | None = None,
+    ) -> None:
+        self.found, self.reading = BadCells(), reading
         self.csr = canonical_csr(matrix, self.found, binarize)
         self.reals = isinstance(binarize, Reals)
         self.shape = (self.csr.shape[0], self.csr.shape[1])
@@ -79,91 +95,79 @@ class SparseReader:
         return values_of_csr(self.csr, low, high) if self.reals else lists_of_csr(self.csr, low, high)
 
 
-class PandasReader:
+class FrameReader:
+    """Frames in memory: named columns, read as a plan says; subclasses know how a column is got."""
+
+    lazy = False
+
+    def __init__(self, frame: Any, names: list[str], n_rows: int, reading: Reading, wanted: Wanted = None) -> None:
+        self.frame, self.n_rows = frame, n_rows
+        aside = [name for name in (reading.id_column, *reading.label_columns) if name is not None]
+        self.all_names, self.aside = names, aside
+        self.plan = plan_of(names, reading.encoding, self.words, aside, wanted)
+        self.reading = replace(reading, encoding=self.plan.encoding)
+        self.shape = (n_rows, len(self.plan.names))
+        self.labels = Labels(self.plan.names)
+
+    def column(self, j: int, low: int, high: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        """Values of column ``j`` and where it is null."""
+        raise NotImplementedError
+
+    def read(self, low: int, high: int, bad: BadCells) -> Codes:
+        """Codes of the rows."""
+        return codes_of_plan(self.plan, lambda j: self.column(j, low, high), high - low, low, bad)
+
+    def words(self, j: int) -> list[str]:
+        """Values of a column as words, blanks empty."""
+        return words_of(*self.column(j, 0, self.n_rows))
+
+    def value_counts(self) -> list[tuple[str, dict[str, int]]]:
+        """How often every word occurs in each column that is not set aside."""
+        return [(name, Counter(self.words(j))) for j, name in enumerate(self.all_names) if name not in self.aside]
+
+
+class PandasReader(FrameReader):
     """pandas frames with any mix of plain, nullable and Arrow-backed columns."""
 
-    lazy = False
+    def __init__(self, frame: Any, reading: Reading, wanted: Wanted = None) -> None:
+        super().__init__(frame, [str(name) for name in frame.columns], len(frame), reading, wanted)
+        self.labels = Labels(self.plan.names, frame.index)
 
-    def __init__(self, frame: Any, binarize: Binarize) -> None:
-        self.frame, self.binarize = frame, binarize
-        self.shape = frame.shape
-        self.labels = Labels([str(name) for name in frame.columns], frame.index)
-
-    def read(self, low: int, high: int, bad: BadCells) -> Codes:
-        """Codes of the rows."""
-        piece = self.frame.iloc[low:high]
-        columns = [_pandas_column(piece.iloc[:, j]) for j in range(piece.shape[1])]
-        return codes_of_columns(columns, low, len(piece), bad, self.binarize)
-
-
-def _pandas_column(series: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Values of a pandas column and where it is null."""
-    if isinstance(series.dtype, np.dtype):
-        return series.to_numpy(), None
-    null = series.isna().to_numpy()
-    kind = getattr(series.dtype, "kind", "O")
-    if kind in "biuf":
-        return series.to_numpy(dtype=np.float64, na_value=np.nan), null
-    return np.asarray(series, dtype=object), null
+    def column(self, j: int, low: int, high: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        """Values of a column and where it is null."""
+        series = self.frame.iloc[low:high, j]
+        if isinstance(series.dtype, np.dtype):
+            return series.to_numpy(), None
+        null = series.isna().to_numpy()
+        if getattr(series.dtype, "kind", "O") in "biuf":
+            return series.to_numpy(dtype=np.float64, na_value=np.nan), null
+        return np.asarray(series, dtype=object), null
 
 
-class PolarsReader:
-    """polars frames."""
+class ArrowReader(FrameReader):
+    """pyarrow tables."""
 
-    lazy = False
+    def __init__(self, table: Any, reading: Reading, wanted: Wanted = None) -> None:
+        super().__init__(table, [str(name) for name in table.schema.names], table.num_rows, reading, wanted)
 
-    def __init__(self, frame: Any, binarize: Binarize) -> None:
-        self.frame, self.binarize = frame, binarize
-        self.shape = frame.shape
-        self.labels = Labels(list(frame.columns))
-
-    def read(self, low: int, high: int, bad: BadCells) -> Codes:
-        """Codes of the rows."""
-        piece = self.frame.slice(low, high - low)
-        columns = [_polars_column(column) for column in piece.get_columns()]
-        return codes_of_columns(columns, low, high - low, bad, self.binarize)
+    def column(self, j: int, low: int, high: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        """Values of a column and where it is null."""
+        return arrow_column(self.frame.column(j).slice(low, high - low))
 
 
-def _polars_column(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
-    """Values of a polars column and where it is null."""
-    if column.dtype.is_numeric() or str(column.dtype) == "Boolean":
-        if column.null_count() == 0:
-            return column.to_numpy(), None
-        filled = column.fill_null(False if str(column.dtype) == "Boolean" else 0)
-        return filled.to_numpy(), column.is_null().to_numpy()
-    return _objects(column.to_list()), None
+class ColumnsReader(FrameReader):
+    """Columns of a file that was read whole: values and where they are null."""
+
+    def __init__(self, names: list[str], columns: Sequence[Any], n_rows: int, reading: Reading, wanted: Wanted) -> None:
+        super().__init__(columns, names, n_rows, reading, wanted)
+
+    def column(self, j: int, low: int, high: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+        """Values of a column and where it is null."""
+        values, null = self.frame[j]
+        return values[low:high], None if null is None else null[low:high]
 
 
-def _objects(values: list[Any]) -> NDArray[Any]:
-    """Values as an array of objects, also if they are sequences themselves."""
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        out[i] = value
-    return out
-
-
-class ArrowReader:
-    """pyarrow tables and record batches."""
-
-    lazy = False
-
-    def __init__(self, table: Any, binarize: Binarize) -> None:
-        self.table, self.binarize = table, binarize
-        self.shape = (table.num_rows, table.num_columns)
-        self.labels = Labels([str(name) for name in table.schema.names])
-
-    def read(self, low: int, high: int, bad: BadCells) -> Codes:
-        """Codes of the rows."""
-        return arrow_codes(self.table.slice(low, high - low), low, bad, self.binarize)
-
-
-def arrow_codes(table: Any, start: int, bad: BadCells, binarize: Binarize) -> Codes:
-    """Codes of a pyarrow table whose first row is row ``start``."""
-    columns = [_arrow_column(table.column(j)) for j in range(table.num_columns)]
-    return codes_of_columns(columns, start, table.num_rows, bad, binarize)
-
-
-def _arrow_column(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+def arrow_column(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     """Values of an Arrow column and where it is null."""
     import pyarrow as pa
 
@@ -176,8 +180,75 @@ def _arrow_column(column: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     return _objects(column.to_pylist()), None
 
 
-def reader_of(X: Any, binarize: Binarize) -> Reader:
-    """The reader for a container in memory."""
+def _objects(values: list[Any]) -> NDArray[Any]:
+    """Values as an array of objects, also if they are sequences themselves."""
+    out = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        out[i] = value
+    return out
+
+
+def _stream_reader(X: Any, reading: Reading, wanted: Wanted) -> Reader:
+    """Anything that gives itself away as a stream of Arrow batches; what is lazy comes in batch by batch.
+
+    Cells of a lazy table are kept, its values are not.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise need("pyarrow", "pyarrow", f"A table of the kind {type(X).__name__!r}") from None
+    try:
+        if (
+            isinstance(X, pa.Table)
+            or type(X).__module__.partition(".")[0] == "polars"
+            or not hasattr(X, "__arrow_c_stream__")
+        ):
+            return ArrowReader(pa.table(X), reading, wanted)  # in memory
+        with pa.RecordBatchReader.from_stream(X) as batches:
+            if any(rule.indicators and rule.levels is None for rule in reading.encoding.rules):
+                return ArrowReader(batches.read_all(), reading, wanted)  # the values are needed before the cells
+            return _read_batches(batches, reading, wanted)
+    except pa.ArrowException as error:
+        raise InputTypeError(f"the table cannot be read as Arrow data ({str(error).splitlines()[0]}).") from None
+
+
+def _read_batches(batches: Any, reading: Reading, wanted: Wanted) -> Reader:
+    """Cells of a stream."""
+    none = ArrowReader(batches.schema.empty_table(), reading, wanted)  # knows the columns
+    bad, codes, n_rows = BadCells(), [none.read(0, 0, BadCells())], 0
+    for batch in batches:
+        columns = [arrow_column(column) for column in batch.columns]
+        codes.append(codes_of_plan(none.plan, columns.__getitem__, batch.num_rows, n_rows, bad))
+        n_rows += batch.num_rows
+    return CodesReader(np.concatenate(codes), none.labels, bad, none.reading)
+
+
+class CodesReader:
+    """A table of codes in memory."""
+
+    lazy = False
+
+    def __init__(self, codes: Codes, labels: Labels, found: BadCells, reading: Reading | None = None) -> None:
+        self.codes, self.labels, self.found, self.reading = codes, labels, found, reading
+        self.shape = (codes.shape[0], codes.shape[1])
+
+    def read(self, low: int, high: int, bad: BadCells) -> Codes:
+        """Codes of the rows."""
+        bad.reals = self.found.reals
+        if low == 0 and self.found.count:
+            bad.note(np.array([self.found.row]), np.array([self.found.column]), [self.found.value])
+            bad.count, bad.columns = self.found.count, self.found.columns
+        return self.codes[low:high]
+
+
+def reader_of(X: Any, binarize: Binarize, reading: Reading | None = None, wanted: Wanted = None) -> Reader:
+    """The reader for a container in memory.
+
+    ``reading`` says how values of frames become cells, ``wanted`` which columns they must have.
+    """
+    how = Reading() if reading is None else reading
+    if binarize is not None:
+        how = replace(how, encoding=replace(how.encoding, binarize=binarize))
     module = type(X).__module__.partition(".")[0]
     shape = getattr(X, "shape", ())
     if sp.issparse(X):
@@ -185,15 +256,16 @@ def reader_of(X: Any, binarize: Binarize) -> Reader:
             raise InputError(f"Expected 2D array, got a {len(shape)}-dimensional sparse array. {RESHAPE}")
         return SparseReader(X, binarize)
     if module == "pandas" and hasattr(X, "columns"):
-        return _pandas_reader(X, binarize)
-    if module == "polars" and hasattr(X, "columns"):
-        return PolarsReader(X.collect() if hasattr(X, "collect") else X, binarize)
-    if module == "pyarrow" and hasattr(X, "num_columns"):
-        return ArrowReader(X, binarize)
+        return _pandas_reader(X, how, wanted)
+    if module == "polars" and hasattr(X, "collect"):
+        X = X.collect()
+    if hasattr(type(X), "__arrow_c_stream__") or hasattr(type(X), "__arrow_c_array__"):
+        if len(shape) != 1:
+            return _stream_reader(X, how, wanted)
     return ArrayReader(_as_array(X), binarize)
 
 
-def _pandas_reader(frame: Any, binarize: Binarize) -> Reader:
+def _pandas_reader(frame: Any, reading: Reading, wanted: Wanted) -> Reader:
     """The reader for a pandas frame, sparse if all of its columns are."""
     import pandas as pd
 
@@ -202,8 +274,10 @@ def _pandas_reader(frame: Any, binarize: Binarize) -> Reader:
         raise InputError(f"the column name {twice!r} occurs more than once; rename one.")
     sparse = [isinstance(kind, pd.SparseDtype) and not kind.fill_value for kind in frame.dtypes]
     if sparse and all(sparse):
-        return SparseReader(frame.sparse.to_coo(), binarize, [str(name) for name in frame.columns], frame.index)
-    return PandasReader(frame, binarize)
+        names, binarize = [str(name) for name in frame.columns], reading.encoding.binarize
+        reader: Reader = in_order(SparseReader(frame.sparse.to_coo(), binarize, names, frame.index), wanted)
+        return reader
+    return PandasReader(frame, reading, wanted)
 
 
 RESHAPE = (

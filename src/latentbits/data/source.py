@@ -8,7 +8,7 @@ maps and Parquet are read block by block on every pass; Dask collections become 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -19,6 +19,8 @@ from ..errors import InputError
 from .block import Block, Float, Lists, block_of_codes, block_of_lists
 from .checks import BadCells, Labels, check_shape, check_weights
 from .convert import Binarize
+from .encoding import Reading
+from .matching import in_order
 from .readers import Reader, reader_of
 from .values import Reals, ValueLists, block_of_values
 
@@ -81,6 +83,7 @@ class TableSource:
         work: int = 1,
     ) -> None:
         self.shape, self.labels = reader.shape, reader.labels
+        self.reading: Reading | None = getattr(reader, "reading", None)
         self.starts = cut(reader.shape[0], block_rows, reader.shape, work)
         self._reader: Reader | None = reader
         self._owner, self._weights, self._merge = owner, weights, merge
@@ -177,6 +180,8 @@ def open_source(
     sample_weight: Any = None,
     merge: bool = False,
     work: int = 1,
+    reading: Reading | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Source:
     """Open anything that can be a table.
 
@@ -198,6 +203,10 @@ def open_source(
         Merge equal rows of a block into weights where that pays.
     work : int
         How many times as much as in a mixture is done per cell; the default blocks are smaller accordingly.
+    reading : Reading, optional
+        How values of files and frames become cells, as a fitted model remembers it.
+    columns : sequence of str, optional
+        Columns of a fitted model: tables with named columns are brought into this order.
 
     Examples
     --------
@@ -218,13 +227,15 @@ def open_source(
         if isinstance(X, (str, os.PathLike)):
             from .files import read_table
 
-            reader = read_table(X, binarize=binarize).reader
+            reader = read_table(X, binarize=binarize, reading=reading, columns=columns).reader
         elif type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
             from .dask import dask_source
 
-            return dask_source(X, owner, binarize, block_rows, sample_weight, merge, work)
+            return dask_source(X, owner, binarize, block_rows, sample_weight, merge, work, reading, columns)
+        elif (opened_before := _reader_in(X)) is not None:
+            reader = in_order(opened_before, columns)
         else:
-            reader = _reader_in(X) or reader_of(X, binarize)
+            reader = reader_of(X, binarize, reading, columns)
         check_shape(reader.shape, owner)
         weights = check_weights(sample_weight, reader.shape[0], owner)
         return TableSource(reader, owner, block_rows, weights, merge, work)

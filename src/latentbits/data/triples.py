@@ -1,0 +1,183 @@
+"""Long form: lists of row, column and, perhaps, value, as edges, events and ratings are kept."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import FileError, InputError
+from .block import ONE, UNKNOWN
+from .checks import BadCells, Labels
+from .encoding import BAD, NO_REAL, ColumnEncoding, Reading, instead, number_of, words_of
+from .readers import SparseReader
+from .text import UTF8, TextTable, delimiter_of, opened
+from .values import REALS
+
+ROWS = {
+    "row", "rows", "i", "id", "user", "doc", "document", "source", "sample", "site", "basket", "transaction", "paper",
+    "citing", "from", "member", "group", "customer", "order", "patient", "session", "visitor", "person", "cell", "strain",
+}  # fmt: skip
+COLUMNS = {
+    "column", "col", "j", "item", "feature", "word", "target", "gene", "species", "author", "authors", "cited", "to",
+    "product", "tag", "movie", "song", "page", "event", "artist", "article", "code", "diagnosis", "drug", "term",
+}  # fmt: skip
+VALUES = {"value", "x", "quantity", "count", "rating", "weight", "score", "n"}
+TIMES = {"timestamp", "time", "date", "datetime", "when", "day", "year", "ts"}
+
+
+class Fields(NamedTuple):
+    """Which fields of a line are its row, its column and its value; None: there is no value."""
+
+    row: int
+    column: int
+    value: int | None
+
+
+def read_triples(path: Path | str, reading: Reading, parquet: bool = False) -> TextTable:
+    """Read long form: row, column and, optionally, value.  Cells that are not named are 0."""
+    header, lines = _parquet_lines(Path(path)) if parquet else _text_lines(path, reading)
+    width = len(lines[0]) if lines else len(header or ())
+    if width < 2:
+        raise FileError(f"{path}: long form has at least 2 fields per line (row, column); the first line has {width}.")
+    fields = _fields(path, header, width, reading.file.get("fields"))
+    return _pivot(path, lines, width, fields, header is not None, reading)
+
+
+def _text_lines(path: Path | str, reading: Reading) -> tuple[list[str] | None, list[list[str]]]:
+    """Names of the fields, if the first line has them, and the other lines."""
+    how = reading.file
+    with opened(path, how.get("encoding", UTF8)) as text:
+        first = next((line for line in text if line.strip()), "")
+        if not first:
+            raise FileError(f"{path} is empty; long form has lines 'row,column' or 'row,column,value'.")
+        separator = how.get("delimiter") or delimiter_of(first)
+        lines = [line for line in csv.reader(itertools.chain([first], text), delimiter=separator, strict=True) if line]
+    told, first_line = how.get("header"), [word.strip() for word in lines[0]]
+    has_header = _is_header(first_line) or _named(how.get("fields"), first_line) if told is None else told
+    return (first_line, lines[1:]) if has_header else (None, lines)
+
+
+def _named(fields: Sequence[str] | None, words: Sequence[str]) -> bool:
+    """Whether fields were told by the words of a line."""
+    return fields is not None and set(fields) <= set(words)
+
+
+def _parquet_lines(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Names and lines of a Parquet file or folder."""
+    from .parquet import whole_columns
+
+    names, columns = whole_columns(path)
+    words = [words_of(values, null) for values, null in columns]
+    return names, [list(line) for line in zip(*words)]
+
+
+def _stem(word: str) -> str:
+    """A name of a field without what marks it as an id."""
+    plain = word.strip().lower().replace(" ", "_")
+    return plain if plain == "id" else plain.removesuffix("id").rstrip("_") or plain
+
+
+def _is_header(words: Sequence[str]) -> bool:
+    """Whether a line names fields: most of it is words that fields are called by."""
+    known = [_stem(word) in ROWS | COLUMNS | VALUES | TIMES for word in words]
+    return sum(known) > len(words) / 2
+
+
+def looks_like_events(names: Sequence[str]) -> bool:
+    """Whether columns are called like the fields of long form."""
+    stems = [_stem(name) for name in names]
+    return any(stem in ROWS for stem in stems) and any(stem in COLUMNS for stem in stems)
+
+
+def _fields(path: Path | str, header: list[str] | None, width: int, told: Sequence[str] | None) -> Fields:
+    """Which fields are used: those that were told, those that the names stand for, or the first ones."""
+    if told is not None:
+        if not 2 <= len(told) <= 3:
+            raise InputError(f"fields are the names (or numbers) of row, column and, perhaps, value; got {list(told)}.")
+        places = [_field(path, name, header, width) for name in told]
+        return Fields(places[0], places[1], places[2] if len(places) > 2 else None)
+    if header is None:
+        if width > 3:
+            raise FileError(
+                f"{path}: long form has 2 or 3 fields per line (row, column, value); the first line has {width}. Name those "
+                "that count with --fields 1,2 (fields=['1', '2']), or by their names if the first line has names."
+            )
+        return Fields(0, 1, 2 if width == 3 else None)
+    stems = [_stem(name) for name in header]
+    row = next((j for j, stem in enumerate(stems) if stem in ROWS), None)
+    column = next((j for j, stem in enumerate(stems) if stem in COLUMNS and j != row), None)
+    if row is None or column is None:
+        row, column = [j for j, stem in enumerate(stems) if stem not in TIMES][:2] if width > 2 else (0, 1)
+    rest = [j for j in range(width) if j not in (row, column)]
+    value = next((j for j in rest if stems[j] in VALUES), None)
+    if value is None and len(rest) == 1 and stems[rest[0]] not in TIMES:
+        value = rest[0]
+    return Fields(row, column, value)
+
+
+def _field(path: Path | str, name: str, header: list[str] | None, width: int) -> int:
+    """Place of a field given by its name or its number from 1."""
+    if header is not None and name in header:
+        return header.index(name)
+    if name.isdecimal() and len(name) < 10 and 1 <= int(name) <= width:
+        return int(name) - 1
+    names = header or [str(j + 1) for j in range(width)]
+    raise InputError(f"{path} has no field {name!r}{instead(name, names)}.")
+
+
+def _pivot(
+    path: Path | str, lines: Iterable[list[str]], width: int, fields: Fields, named: bool, reading: Reading
+) -> TextTable:
+    """Sparse table of long-form lines."""
+    rows: dict[str, int] = {}
+    columns: dict[str, int] = {}
+    cells: dict[tuple[int, int], Any] = {}
+    encoding = ColumnEncoding(reading.encoding.binarize, reading.encoding.own)
+    reals = encoding.reals
+    bad, first = BadCells(reals=reals), ""
+    for number, line in enumerate(lines):
+        if len(line) != width:
+            raise FileError(f"{path}: entry {number} has {len(line)} fields where {width} are expected.")
+        row, column = line[fields.row], line[fields.column]
+        place = rows.setdefault(row, len(rows)), columns.setdefault(column, len(columns))
+        word = "" if fields.value is None else line[fields.value]
+        code = ONE if fields.value is None else encoding.known[word]
+        first = first or word
+        if code == (NO_REAL if reals else BAD):
+            bad.note(np.array([place[0]]), np.array([place[1]]), [word])
+        elif cells.setdefault(place, code) != code:
+            raise FileError(f"{path}: the cell (row {row!r}, column {column!r}) is given twice with different values.")
+    if not rows:
+        raise FileError(f"{path} holds no entries.")
+    if bad.count:
+        _complain(path, bad, first, named, len(rows), Labels(list(columns), list(rows)))
+    at = np.array(list(cells), np.int64).reshape(-1, 2)
+    codes = np.fromiter(cells.values(), np.float64 if reals else np.float32, len(cells))
+    if not reals:
+        codes[codes == UNKNOWN] = np.nan
+    matrix = sp.coo_array((codes, (at[:, 0], at[:, 1])), shape=(len(rows), len(columns)))
+    reader = SparseReader(matrix, REALS if reals else None, list(columns), list(rows), reading)
+    return TextTable(reader, list(rows), {})
+
+
+def _complain(path: Path | str, bad: BadCells, first: str, named: bool, n_rows: int, labels: Labels) -> None:
+    """Say what is wrong with the values, and what they may be instead."""
+    what = "a number, 0 or more" if bad.reals else "0, 1 or unknown"
+    if bad.count == 1 and bad.row == 0 and not named:  # very likely names, not a value
+        raise FileError(
+            f"{path}: the value {first!r} of the first entry is not {what}. If the first line has names, say "
+            "so with --header (header=True)."
+        )
+    number = number_of(str(bad.value))
+    if not bad.reals and (number is None or number > 1e6):
+        raise FileError(
+            f"{path}: the values, the first of them {first!r}, are not {what}. If they are times, or anything else than the "
+            "value of a cell, name the fields that count, row and column, with --fields 1,2 (fields=['1', '2'])."
+        )
+    bad.raise_if_any(str(path), labels)
