@@ -70,15 +70,12 @@ pytestmark = pytest.mark.filterwarnings(
         RestrictedBoltzmann(3, binarize=0.5, n_epochs=5, n_sweeps=20, random_state=0),
         LogisticPCA(binarize=0.0, ridge=0.1, n_init=2, max_iter=20, random_state=0),
     ],
-    expected_failed_checks=lambda estimator: {
-        "check_dataframe_column_names_consistency": "columns in another order are put right, not refused",
-        # It draws negative values also for estimators that say that they take none.
-        **(
-            {"check_decision_proba_consistency": "negative values"}
-            if isinstance(estimator, BernoulliGaussClassifier)
-            else {}
-        ),
-    },
+    # This check draws negative values also for estimators that say that they take none.
+    expected_failed_checks=lambda estimator: (
+        {"check_decision_proba_consistency": "negative values"}
+        if isinstance(estimator, BernoulliGaussClassifier)
+        else {}
+    ),
 )
 def test_scikit_learn(estimator, check):
     check(estimator)
