@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, InputTypeError
 from .block import UNKNOWN, Codes, Lists
 from .checks import BadCells
+from .sparse import checked_csr
 from .values import Reals, ValueLists
 
 Binarize = float | None | Reals
@@ -179,15 +180,7 @@ def canonical_csr(matrix: Any, bad: BadCells, binarize: Binarize) -> Any:
             f"binarize={binarize} would turn every absent cell of a sparse table into 1. "
             "Use a threshold of 0 or more, or pass the table dense."
         )
-    if matrix.dtype.kind == "c":
-        raise InputTypeError("Complex data not supported: cells must be 0, 1 or unknown.")
-    if matrix.dtype.kind not in "biuf":
-        raise InputTypeError(f"sparse tables must hold numbers or booleans, not {matrix.dtype}.")
-    _check_structure(matrix)
-    # Entries of one cell are summed; that must not wrap.
-    csr = sp.csr_array(matrix.astype(np.int64) if matrix.dtype.kind in "biu" else matrix, copy=True)
-    csr.sum_duplicates()
-    csr.sort_indices()
+    csr = checked_csr(matrix)
     data = csr.data
     if isinstance(binarize, Reals):
         numbers = _reals_of_array(data[None, :], 0, found := BadCells(), None)[0]
@@ -200,8 +193,6 @@ def canonical_csr(matrix: Any, bad: BadCells, binarize: Binarize) -> Any:
         out = sp.csr_array((numbers, csr.indices, csr.indptr), shape=csr.shape)
         out.eliminate_zeros()
         return out
-    if matrix.dtype == np.bool_:
-        data = data.astype(np.bool_)
     codes = codes_of_array(data[None, :], 0, found := BadCells(), binarize)[0]
     if found.count:
         _note_sparse(csr, data, codes, bad, binarize)
@@ -209,19 +200,6 @@ def canonical_csr(matrix: Any, bad: BadCells, binarize: Binarize) -> Any:
     out = sp.csr_array((values, csr.indices, csr.indptr), shape=csr.shape)
     out.eliminate_zeros()
     return out
-
-
-def _check_structure(matrix: Any) -> None:
-    """Refuse a sparse table whose parts do not fit together; converting it would read outside of memory."""
-    try:
-        if matrix.format in ("csr", "csc", "bsr"):
-            matrix.copy().check_format(full_check=True)  # it may tidy the arrays that it looks at
-        elif matrix.format == "coo":
-            for places, limit in zip((matrix.row, matrix.col), matrix.shape):
-                if len(places) and (places.min() < 0 or places.max() >= limit):
-                    raise ValueError(f"an index lies outside 0..{limit - 1}")
-    except ValueError as error:
-        raise InputError(f"the sparse table is damaged: {error}.") from None
 
 
 def _note_sparse(csr: Any, data: NDArray[Any], codes: Codes, bad: BadCells, binarize: Binarize) -> None:

@@ -20,7 +20,8 @@ from .convert import Binarize
 from .encoding import Encoding, Reading
 from .matching import plan_of
 from .readers import reader_of
-from .source import block_of_rows, cut
+from .source import block_of_rows, cut, named
+from .sparse import checked_csr
 
 
 def assemble(
@@ -36,13 +37,13 @@ def assemble(
     wanted: list[str] | None = None,
 ) -> Block:
     """Build a block from slices of partitions; runs on a worker."""
-    parts = [_rows(piece, low, high) for piece, (low, high) in zip(pieces, slices)]
     weights = None if weights is None else np.require(weights, requirements="A")  # the network does not care
-    with warnings.catch_warnings():  # columns too many are told of once, where the table is opened
-        warnings.simplefilter("ignore", TableWarning)
-        reader = reader_of(_joined(parts), binarize, reading, wanted)
     bad = BadCells()
-    rows = reader.read(0, reader.shape[0], bad)
+    with named(owner), warnings.catch_warnings():  # columns too many are told of once, where the table is opened
+        warnings.simplefilter("ignore", TableWarning)
+        parts = [_rows(piece, low, high) for piece, (low, high) in zip(pieces, slices)]
+        reader = reader_of(_joined(parts), binarize, reading, wanted)
+        rows = reader.read(0, reader.shape[0], bad)
     if bad.count:
         bad.row += start
         bad.raise_if_any(owner, Labels(columns))
@@ -52,6 +53,8 @@ def assemble(
 
 def _rows(piece: Any, low: int, high: int) -> Any:
     """Rows of a partition."""
+    if sp.issparse(piece):
+        piece = checked_csr(piece)
     return piece.iloc[low:high] if hasattr(piece, "iloc") else piece[low:high]
 
 

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from ..errors import InputError
 from .block import Float
 from .checks import Labels
-from .source import cut
+from .source import cut, named
+from .sparse import checked_coo
 from .values import ValueBlock
 
 # Pseudo-ratings that draw a user's mean and spread toward those of everybody.
@@ -56,9 +57,11 @@ def read_ratings(X: Any, owner: str, duplicates: str = "error", items: Any = Non
     if isinstance(X, Ratings):
         return X
     if sp.issparse(X):
-        coo = X.tocoo()
+        with named(owner):
+            coo = checked_coo(X)
         rows, columns = (np.asarray(part, np.int64) for part in (coo.row, coo.col))
-        return _lists(rows, columns, coo.data, np.arange(X.shape[0]), np.arange(X.shape[1]), owner, duplicates, items)
+        users, things = (np.arange(n) for n in coo.shape)
+        return _lists(rows, columns, coo.data, users, things, owner, duplicates, items)
     users, things, values = _triples(X, owner)
     if users is None:
         try:
