@@ -15,6 +15,7 @@ import scipy.sparse as sp
 import latentbits
 from latentbits import BernoulliMixture
 from latentbits.cli.main import main
+from latentbits.data import open_source
 from latentbits.errors import InputError, LatentBitsError, LatentBitsWarning
 
 pd = pytest.importorskip("pandas")
@@ -331,6 +332,117 @@ def test_documented_warnings():
             warnings.simplefilter("ignore", LatentBitsWarning)
             model = BernoulliMixture(1, random_state=0).fit(table)
         assert np.isfinite(model.score(table))
+
+
+# --- what Python and NumPy would take for numbers -----------------------------------------------------------------------
+
+RATINGS = np.array([[1, 2, 3, 4], [2, 1, 4, 3], [5, 4, 1, 2], [1, 1, 2, 5]], float)
+NO_RATINGS = {
+    "complex": RATINGS + 1j,
+    "text": RATINGS.astype(str),
+    "bytes": RATINGS.astype(bytes),
+    "dates": RATINGS.astype("datetime64[D]"),
+    "objects": pd.DataFrame(RATINGS).map(lambda day: datetime.date(2020, 1, int(day))),
+    "ragged": [[1, [2]], [2, 3], [3, 4]],
+    "huge": [[10**400, 1], [1, 2]],
+    "complex sparse": sp.coo_array(RATINGS + 1j),
+    "complex triples": ([0, 0, 1], [0, 1, 0], [1j, 2, 3]),
+    "text triples": ([0, 0, 1], [0, 1, 0], ["1", "2", "3"]),
+    "date triples": pd.DataFrame({"u": [0, 0], "i": [0, 1], "r": pd.to_datetime(["2020-01-01", "2021-01-01"])}),
+    "nameless user": ([np.nan, 0, 1], [0, 1, 0], [1, 2, 3]),
+    "nameless item": (["a", "b", "c"], ["x", None, "y"], [1, 2, 3]),
+    "path": "ratings.csv",
+}
+
+
+@pytest.mark.parametrize("name", NO_RATINGS)
+@pytest.mark.parametrize("kind", ["GaussianPLSA", "BernoulliGaussRecommender"])
+def test_what_is_no_rating(name, kind):
+    with pytest.raises(InputError, match=kind):
+        getattr(latentbits, kind)(2, random_state=0).fit(NO_RATINGS[name])
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "float64[pyarrow]", "polars", "lazy", "arrow", "masked"])
+def test_ratings_in_frames_of_every_kind(kind):
+    holes = np.where(RATINGS == 5, np.nan, RATINGS)
+    frame = pd.DataFrame(holes, columns=list("abcd"))
+    others = {"polars": pl.DataFrame, "lazy": lambda f: pl.DataFrame(f).lazy(), "arrow": pa.Table.from_pandas}
+    others["masked"] = lambda f: np.ma.masked_invalid(f.to_numpy())
+    table = others[kind](frame) if kind in others else frame.astype(kind)
+    model = latentbits.GaussianPLSA(1, random_state=0, n_init=1).fit(table)
+    assert np.array_equal(model.rating_values_, holes[~np.isnan(holes)])
+    assert kind == "masked" or list(model.items_) == list("abcd")
+
+
+@pytest.mark.parametrize("weights", [[1j] * 5, ["1"] * 5, np.ones(5, "M8[D]"), np.ma.masked_equal([1, 2, 1, 1, 1], 2)])
+def test_weights_that_are_no_numbers(weights):
+    with pytest.raises(InputError, match="weight"):
+        BernoulliMixture(2).fit(GOOD, sample_weight=weights)
+
+
+@pytest.mark.parametrize("threshold", [np.inf, -np.inf, np.complex64(1), 10**400, np.True_])
+def test_thresholds_are_finite(threshold, tmp_path):
+    path = tmp_path / "plain.csv"
+    path.write_bytes(PLAIN)
+    for table in (GOOD, path):
+        with pytest.raises(InputError, match="binarize"):
+            BernoulliMixture(2, binarize=threshold).fit(table)
+
+
+@pytest.mark.parametrize("word", ["0_1", "\u0661", "\uff11", "1_0"])
+def test_numbers_of_files_are_plain(word, tmp_path, capsys):
+    files = {
+        "a.csv": f"a,b\n{word},1\n1,0\n",
+        "a.triples": f"x,y,1\nx,z,{word}\n",
+        "a.mtx": f"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 {word}\n",
+        "b.mtx": f"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 {word}\n",
+        "ratings.csv": f"u,i,3\nu,j,{word}\nv,i,2\n",
+    }
+    for name, content in files.items():
+        path = tmp_path / name
+        path.write_text(content)
+        command = ["recommend", str(path), "--user", "u"] if name == "ratings.csv" else ["data", "describe", str(path)]
+        with pytest.raises(SystemExit) as stop:
+            main(command)
+        assert stop.value.code == 2, name
+        assert "Traceback" not in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        main(["data", "describe", str(tmp_path / "a.csv"), "--binarize", word])
+    assert stop.value.code == 2 and "--binarize" in capsys.readouterr().err
+
+
+def test_market_files_are_read_as_they_are_written(tmp_path):
+    from scipy.io import mmwrite
+
+    table = (np.random.default_rng(0).random((5, 5)) < 0.4).astype(int)
+    for i, matrix in enumerate([sp.coo_array(table), sp.coo_array(table | table.T), table, table.astype(float)]):
+        for field in (None, "integer", *(["pattern"] if i < 2 else [])):
+            path = tmp_path / "a.mtx"
+            mmwrite(path, matrix, comment="two lines\nof words", field=field)
+            assert (
+                open_source(path).block(0).codes().tolist()
+                == np.asarray(matrix.toarray() if i < 2 else matrix).tolist()
+            )
+
+
+def test_given_unknowns_are_finite_numbers():
+    aspects = latentbits.AspectBernoulli(2, random_state=0, n_init=1, max_iter=2)
+    sources = latentbits.NoisyOrComponentAnalysis(2, random_state=0, n_init=1, max_iter=2)
+    axes = latentbits.LogisticPCA(2, random_state=0, n_init=1, max_iter=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        models = [model.fit(GOOD) for model in (aspects, sources, axes)]
+    for model in models:
+        for wrong in ([[-np.inf, np.inf]], [[np.nan, 1]], [["0", "1"]], [[1j, 0]], [[1, 0], [1]], "ab", [[10**400, 0]]):
+            with pytest.raises(InputError, match=type(model).__name__):
+                model.inverse_transform(wrong)
+    with pytest.raises(InputError, match="one in sum"):
+        aspects.inverse_transform([[-1, 2]])
+    topics = latentbits.BernoulliGaussMixture(2, n_keywords=2, random_state=0)
+    selector = latentbits.BernoulliGaussSelector(topics, threshold=0.1, min_topic_rows=1).fit(RATINGS)
+    for wrong in (RATINGS.astype(str), -RATINGS, RATINGS + 1j, np.where(RATINGS == 5, np.nan, RATINGS)):
+        with pytest.raises(InputError, match="BernoulliGaussSelector"):
+            selector.transform(wrong)
 
 
 def test_there_are_five_hundred():

@@ -372,7 +372,10 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
 
     def inverse_transform(self, shares: Any) -> Any:
         """P(cell = 1) of rows with given memberships: ``shares @ components_``."""
-        return self._given_unknowns(shares) @ self.components_
+        shares = self._given_unknowns(shares)
+        if (shares < -1e-9).any() or (np.abs(shares.sum(axis=1) - 1) > 1e-6).any():
+            raise InputError(f"{self._name}: memberships are shares of a row: not negative, and one in sum.")
+        return shares @ self.components_
 
     def summary(self) -> str:
         """A few lines on the fit: value, starts, convergence, kinds of causes."""

@@ -9,8 +9,9 @@ import scipy.sparse as sp
 
 from ..answers import Explanation
 from ..data.block import Block
+from ..data.numbers import real_numbers
 from ..data.rng import stream
-from ..data.source import Source
+from ..data.source import Source, named
 from ..engine.protocols import Causes, Places
 from ..errors import InputError
 from .common import seed_of
@@ -220,11 +221,14 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
     def _given_unknowns(self, values: Any) -> Any:
         """Row unknowns (memberships, scores) given by the user, as a matrix."""
         self._check_fitted()
-        values = np.asarray(values, dtype=np.float64)
+        with named(self._name):
+            values = real_numbers(values)
         if values.ndim != 2 or values.shape[1] != self.n_components:
             raise InputError(
                 f"{self._name}: one row of {self.n_components} numbers per row is needed; got shape {values.shape}."
             )
+        if not np.isfinite(values).all():
+            raise InputError(f"{self._name}: row {int(np.argmin(np.isfinite(values).all(axis=1)))} is not finite.")
         return values
 
     def _component_names(self) -> list[str]:

@@ -15,6 +15,8 @@ from ..base.options import Check, Share, Whole, option_fields
 from ..base.saving import SavesMixin
 from ..base.shell import keep_columns
 from ..base.sklearn_api import check_is_fitted, clone
+from ..data.source import open_source
+from ..data.values import REALS
 from ..errors import InputError
 from .estimator import BernoulliGaussMixture
 
@@ -132,6 +134,36 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
         support = np.zeros(len(self.scores_), np.bool_)
         support[np.argsort(-self.scores_, kind="stable")[:most]] = True
         return support & (self.scores_ > 0)
+
+    def transform(self, X: Any) -> Any:
+        """The features that are kept.
+
+        Parameters
+        ----------
+        X : table of numbers, 0 or more
+
+        Returns
+        -------
+        (n_rows, n_kept) table
+        """
+        check_is_fitted(self, "scores_")
+        open_source(X, owner=self._name, binarize=REALS)
+        return super().transform(X)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """A table with all features, those that are not kept 0.
+
+        Parameters
+        ----------
+        X : (n_rows, n_kept) table of numbers, 0 or more
+
+        Returns
+        -------
+        (n_rows, n_features) table
+        """
+        check_is_fitted(self, "scores_")
+        open_source(X, owner=self._name, binarize=REALS)
+        return super().inverse_transform(X)
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self, "scores_")

@@ -334,7 +334,7 @@ def _place(text: str, table: Any) -> tuple[int, int]:
         raise InputError(f"--cell {text!r} is not of the form ROW:COLUMN.")
     i = _row_number(row, table)
     names = table.columns or []
-    j = names.index(column) if column in names else int(column) if column.isdecimal() else -1
+    j = names.index(column) if column in names else int(column) if column.isdecimal() and len(column) < 19 else -1
     if not 0 <= j < table.shape[1]:
         raise InputError(f"--cell {text!r}: there is no column {column!r}.")
     return i, j
@@ -462,7 +462,7 @@ def _row_number(name: str, table: Any) -> int:
         if ids.count(name) > 1:
             raise InputError(f"{ids.count(name)} rows are called {name!r}.")
         return int(ids.index(name))
-    i = int(name) if ids is None and name.isdecimal() else -1
+    i = int(name) if ids is None and name.isdecimal() and len(name) < 19 else -1
     if not 0 <= i < table.shape[0]:
         known = f"rows are numbered 0 to {table.shape[0] - 1}; name their column with --id to call them by name"
         if ids is not None:

@@ -12,6 +12,19 @@ import typer
 
 from ..errors import CellError
 
+
+def _threshold(text: str) -> float:
+    """The number that an option gives."""
+    from ..data.numbers import check_threshold, number_of_word
+
+    try:
+        number = number_of_word(text)
+        check_threshold(number)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number.") from None
+    return number
+
+
 TablePath = Annotated[
     str,
     typer.Argument(
@@ -35,7 +48,10 @@ LabelColumns = Annotated[
 Delimiter = Annotated[str | None, typer.Option("--delimiter", help="Field separator; by default found out.")]
 Header = Annotated[bool | None, typer.Option("--header/--no-header", help="Whether the first line has names.")]
 Encoding = Annotated[str, typer.Option("--encoding", help="Text encoding.")]
-Binarize = Annotated[float | None, typer.Option("--binarize", help="Cells above this are 1, others 0.")]
+Binarize = Annotated[
+    float | None,
+    typer.Option("--binarize", parser=_threshold, metavar="FLOAT", help="Cells above this are 1, others 0."),
+]
 One = Annotated[list[str] | None, typer.Option("--one", help="Word that stands for 1 in csv and tsv. May be repeated.")]
 Zero = Annotated[
     list[str] | None, typer.Option("--zero", help="Word that stands for 0 in csv and tsv. May be repeated.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from typing import Annotated, Any
 
 import typer
@@ -17,8 +18,12 @@ RatingsPath = Annotated[
 ]
 
 
+_WHOLE = re.compile("0|[1-9][0-9]{0,17}")
+
+
 def read_triples(path: str, delimiter: str | None, encoding: str) -> tuple[list[Any], list[Any], list[float]]:
     """Users, items and ratings of a text file."""
+    from ..data.numbers import number_of_word
     from ..data.text import opened
 
     with opened(path, encoding) as text:
@@ -28,7 +33,7 @@ def read_triples(path: str, delimiter: str | None, encoding: str) -> tuple[list[
     if not lines:
         raise FileError(f"{path} is empty; it should hold lines of user, item and rating.")
     try:
-        float(lines[0][2] if len(lines[0]) > 2 else "")
+        number_of_word(lines[0][2] if len(lines[0]) > 2 else "")
     except ValueError:
         lines = lines[1:]
     users, items, ratings = [], [], []
@@ -36,7 +41,7 @@ def read_triples(path: str, delimiter: str | None, encoding: str) -> tuple[list[
         try:
             users.append(line[0].strip())
             items.append(line[1].strip())
-            ratings.append(float(line[2]))
+            ratings.append(number_of_word(line[2]))
         except (IndexError, ValueError):
             raise FileError(f"{path}: entry {number} ({', '.join(line)!r:.60}) is not user, item and rating.") from None
     return _alike(users), _alike(items), ratings
@@ -44,9 +49,7 @@ def read_triples(path: str, delimiter: str | None, encoding: str) -> tuple[list[
 
 def _alike(names: list[str]) -> list[Any]:
     """Names as whole numbers if all of them are, and are written as such."""
-    return (
-        [int(name) for name in names] if all(name.isdecimal() and str(int(name)) == name for name in names) else names
-    )
+    return [int(name) for name in names] if all(_WHOLE.fullmatch(name) for name in names) else names
 
 
 def _options(cls: Any, setting: list[str] | None, own: tuple[str, ...]) -> dict[str, Any]:
@@ -95,7 +98,7 @@ def recommend(
         numbers = isinstance(triples[0][0], int)
         rows = []
         for name in user or ():
-            called: Any = int(name) if numbers and name.isdecimal() else name
+            called: Any = int(name) if numbers and _WHOLE.fullmatch(name) else name
             rows += [{"user": called, **row} for row in model.recommend(called, number, by=by, min_ratings=min_ratings)]
     write_rows(rows, ["user", "rank", "item", "rating", "sd", "support"], out)
 

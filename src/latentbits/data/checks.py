@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import CellError, InputError
 from .block import Float
+from .numbers import real_numbers
 
 REMEDY = (
     "Give 0/1 (or booleans) and mark unknown cells as NaN, None or masked; for counts or measurements set "
@@ -138,9 +139,9 @@ def check_weights(weights: Any, n_rows: int, owner: str) -> Float | None:
     if weights is None:
         return None
     try:
-        out = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{owner}: sample_weight cannot be read as numbers ({error}).") from None
+        out = real_numbers(weights)
+    except InputError as error:
+        raise InputError(f"{owner}: sample_weight cannot be read as numbers: {error}") from None
     if out.ndim == 0:
         out = np.full(n_rows, float(out))
     if out.ndim > 1:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, InputTypeError
 from .block import UNKNOWN, Codes, Lists
 from .checks import BadCells
+from .numbers import float_of, is_real, is_unknown
 from .sparse import checked_csr
 from .values import Reals, ValueLists
 
@@ -111,18 +112,6 @@ def _codes_of_numbers(
     return codes
 
 
-def is_unknown(value: Any) -> bool:
-    """Whether an object stands for an unknown cell: None, NaN, NaT, pd.NA, masked."""
-    if value is None or value is np.ma.masked:
-        return True
-    if isinstance(value, (str, bytes)):
-        return False
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):
-        return type(value).__name__ in ("NAType", "NaTType")  # pd.NA has no truth value
-
-
 def _numbers_of_objects(
     values: NDArray[Any], start: int, bad: BadCells, mask: NDArray[np.bool_] | None
 ) -> NDArray[np.float64]:
@@ -131,9 +120,9 @@ def _numbers_of_objects(
     for place, value in np.ndenumerate(values):
         if (mask is not None and mask[place]) or is_unknown(value):
             continue
-        if isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
-            out[place] = float(value)
-        elif isinstance(value, complex):
+        if is_real(value):
+            out[place] = float_of(value)
+        elif isinstance(value, (complex, np.complexfloating)):
             raise InputTypeError("Complex data not supported: cells must be 0, 1 or unknown.")
         elif isinstance(value, (str, bytes)):
             bad.note(np.array([place[0] + start]), np.array([place[1]]), [value])

@@ -7,7 +7,6 @@ it for some columns otherwise.  Files and frames use the same words, so a frame 
 from __future__ import annotations
 
 import difflib
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,8 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from .block import ONE, UNKNOWN, ZERO
 from .checks import BadCells
-from .convert import Binarize, codes_of_array, is_unknown, refuse_object
+from .convert import Binarize, codes_of_array, refuse_object
+from .numbers import is_unknown, number_of_word
 from .values import Reals
 
 WORDS_ON = ("1", "yes", "y", "true", "t", "present")
@@ -33,19 +33,14 @@ CODE_OF_WORD = {
 }
 BAD = 3  # stands for a word that is no cell
 NO_REAL = -1.0  # stands for a word that is no number, 0 or more
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 
 
 def number_of(word: str) -> float | None:
-    """The number that a word is, as other programs write numbers: Python would read ``0_1`` as one, too.
-
-    Examples
-    --------
-    >>> number_of(" 1e3 "), number_of("0_1"), number_of("x")
-    (1000.0, None, None)
-    """
-    plain = word.strip()
-    return float(plain) if _NUMBER.fullmatch(plain) else None
+    """The number that a word is, if it is one."""
+    try:
+        return number_of_word(word)
+    except ValueError:
+        return None
 
 
 def word_of(value: Any) -> str:

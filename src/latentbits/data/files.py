@@ -17,7 +17,9 @@ from ..errors import FileError, InputError, InputTypeError, TableWarning
 from .checks import Labels
 from .convert import Binarize
 from .encoding import Encoding, Reading, Rule, rules_of
+from .market import check_market
 from .matching import in_order
+from .numbers import check_threshold
 from .readers import ArrayReader, Reader, SparseReader, reader_of
 from .text import read_delimited, read_transactions, set_aside
 from .triples import read_triples
@@ -203,6 +205,8 @@ def read_table(
     Table
         With ``shape``, ``columns``, ``ids``, ``labels`` and a ``reader`` that any estimator accepts as X.
     """
+    if not isinstance(binarize, Reals):
+        check_threshold(binarize)
     place = Path(path)
     standard_input = str(path) == "-"
     if not standard_input and not place.exists():
@@ -325,6 +329,7 @@ def _read_arrays(path: Path, kind: str, how: Reading) -> Reader:
         if kind == "mtx":
             from scipy.io import mmread
 
+            check_market(path)
             # Newer releases of SciPy want to know which class; older ones have no choice.
             options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
             matrix = mmread(path, **options)

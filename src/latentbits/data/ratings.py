@@ -10,12 +10,16 @@ import scipy.sparse as sp
 from ..errors import InputError
 from .block import Float
 from .checks import Labels
+from .numbers import is_unknown, real_numbers
 from .source import cut, named
 from .sparse import checked_coo
 from .values import ValueBlock
 
 # Pseudo-ratings that draw a user's mean and spread toward those of everybody.
 PSEUDO = 5.0
+
+
+FORMS = "ratings are three columns (user, item, rating), three equally long lists, or a table of users × items"
 
 
 class Ratings(NamedTuple):
@@ -62,19 +66,17 @@ def read_ratings(X: Any, owner: str, duplicates: str = "error", items: Any = Non
         rows, columns = (np.asarray(part, np.int64) for part in (coo.row, coo.col))
         users, things = (np.arange(n) for n in coo.shape)
         return _lists(rows, columns, coo.data, users, things, owner, duplicates, items)
+    if hasattr(type(X), "collect") and type(X).__module__.startswith("polars"):
+        X = X.collect()
     users, things, values = _triples(X, owner)
     if users is None:
         try:
-            masked = isinstance(X, np.ma.MaskedArray)
-            table = X.astype(np.float64).filled(np.nan) if masked else np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError):
-            table = np.empty(0)
+            table = real_numbers(X)
+        except InputError as error:
+            raise type(error)(f"{owner}: {FORMS}: {error}") from None
         if table.ndim != 2:
-            raise InputError(
-                f"{owner}: ratings are three columns (user, item, rating), three equally long lists, or a table of users × "
-                "items."
-            )
-        names = np.asarray(X.columns) if hasattr(X, "columns") else np.arange(table.shape[1])
+            raise InputError(f"{owner}: {FORMS}; got {table.ndim} dimensions.")
+        names = np.arange(table.shape[1]) if (found := _names(X)) is None else np.asarray(found)
         ids = np.asarray(X.index) if hasattr(X, "index") and hasattr(X, "columns") else np.arange(len(table))
         rows, columns = np.nonzero(~np.isnan(table))
         return _lists(rows, columns, table[rows, columns], ids, names, owner, duplicates, items)
@@ -90,20 +92,39 @@ def read_ratings(X: Any, owner: str, duplicates: str = "error", items: Any = Non
 
 def _triples(X: Any, owner: str) -> tuple[Any, Any, Any]:
     """Users, items and ratings if X is triples, else None three times."""
-    if hasattr(X, "columns") and len(X.columns) == 3 and not isinstance(X, np.ndarray):
-        parts = [np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[X.columns[j]]) for j in range(3)]
-    elif isinstance(X, (tuple, list)) and len(X) == 3 and all(np.ndim(part) == 1 for part in X):
-        parts = [np.asarray(part) for part in X]
+    names = _names(X)
+    if names is not None and len(names) == 3:
+        parts = [X.iloc[:, j] if hasattr(X, "iloc") else X[names[j]] for j in range(3)]
+    elif isinstance(X, (tuple, list)) and len(X) == 3 and all(map(_is_list, X)):
+        parts = list(X)
     else:
         return None, None, None
     if len({len(part) for part in parts}) != 1:
         raise InputError(
             f"{owner}: users, items and ratings must be equally long; got {[len(part) for part in parts]}."
         )
+    users, things = _ids(parts[0]), _ids(parts[1])
+    for what, ids in (("user", users), ("item", things)):
+        nameless = [i for i, name in enumerate(ids.tolist()) if is_unknown(name)]
+        if nameless:
+            raise InputError(f"{owner}: the {what} of rating {nameless[0]} is unknown ({len(nameless)} such ratings).")
     try:
-        return _ids(parts[0]), _ids(parts[1]), parts[2].astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{owner}: the third column of triples must hold numbers, the ratings.") from None
+        return users, things, real_numbers(parts[2])
+    except InputError as error:
+        raise type(error)(f"{owner}: the third column of triples must hold the ratings: {error}") from None
+
+
+def _names(X: Any) -> Any:
+    """Names of the columns of a frame, or None."""
+    return getattr(X, "column_names", getattr(X, "columns", None)) if not isinstance(X, np.ndarray) else None
+
+
+def _is_list(part: Any) -> bool:
+    """Whether something is a sequence of single values."""
+    try:
+        return np.ndim(part) == 1
+    except ValueError:
+        return False
 
 
 def _lists(

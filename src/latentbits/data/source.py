@@ -21,6 +21,7 @@ from .checks import BadCells, Labels, check_shape, check_weights
 from .convert import Binarize
 from .encoding import Reading
 from .matching import in_order
+from .numbers import check_threshold
 from .readers import Reader, reader_of
 from .values import Reals, ValueLists, block_of_values
 
@@ -215,10 +216,8 @@ def open_source(
     ((2, 3), [[0, 1, 2], [1, 1, 0]])
     """
     with named(owner):
-        if not (binarize is None or isinstance(binarize, Reals)) and (
-            isinstance(binarize, bool) or not isinstance(binarize, (int, float, np.number)) or binarize != binarize
-        ):
-            raise InputError(f"binarize must be a number or None; got {binarize!r}.")
+        if not isinstance(binarize, Reals):
+            check_threshold(binarize)
         if hasattr(type(X), "n_blocks"):  # a source, open already
             if sample_weight is not None:
                 raise InputError("a table that is open already carries its own weights; give them when opening it.")

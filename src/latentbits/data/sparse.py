@@ -45,7 +45,10 @@ def checked_csr(matrix: Any) -> Any:
     table = _rebuilt(matrix)
     bits = table.dtype == np.bool_
     table.data = _wide(table.data)
-    csr = table.tocsr()
+    try:
+        csr = table.tocsr()
+    except MemoryError:
+        raise InputError(f"a sparse table of {table.shape[0]} × {table.shape[1]} does not fit into memory.") from None
     csr.sum_duplicates()
     csr.sort_indices()
     _check_lists(csr.indptr, csr.indices, csr.shape)

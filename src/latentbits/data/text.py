@@ -231,7 +231,7 @@ def read_transactions(path: Path | str, reading: Reading) -> TextTable:
         indptr.append(len(indices))
     if not number:
         raise FileError(f"{path} holds no items; a transaction list has one basket per line.")
-    names = sorted(number, key=lambda item: (not item.isdecimal(), int(item) if item.isdecimal() else 0, item))
+    names = sorted(number, key=_in_order)
     order = np.empty(len(names), np.int32)
     order[[number[name] for name in names]] = np.arange(len(names))
     matrix = sp.csr_array(
@@ -239,3 +239,11 @@ def read_transactions(path: Path | str, reading: Reading) -> TextTable:
         shape=(len(indptr) - 1, len(names)),
     )
     return TextTable(SparseReader(matrix, None, names, reading=reading), None, {})
+
+
+def _in_order(item: str) -> tuple[bool, int, str, str]:
+    """Sorts whole numbers, of however many digits, before other words."""
+    if not (item.isascii() and item.isdecimal()):
+        return True, 0, "", item
+    digits = item.lstrip("0")
+    return False, len(digits), digits, item

@@ -14,7 +14,7 @@ from ..base.options import Whole
 from ..base.sklearn_api import clone
 from ..data.block import Block, Float
 from ..data.checks import check_weights
-from ..data.convert import is_unknown
+from ..data.numbers import is_unknown, real_numbers
 from ..errors import InputError
 from .grid import neighbours, spacings
 
@@ -439,8 +439,8 @@ class MapAnswers(LatentBitsEstimator):
         self._needs_smooth("inverse_transform")
         n_axes = self.latent_points_.shape[1]
         try:
-            places = np.asarray(points, dtype=np.float64)
-        except (TypeError, ValueError):
+            places = real_numbers(points)
+        except InputError:
             raise InputError(f"{self._name}: places on the map are rows of {n_axes} finite coordinates.") from None
         if places.ndim != 2 or places.shape[1] != n_axes:
             raise InputError(

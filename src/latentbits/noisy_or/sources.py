@@ -98,9 +98,8 @@ class Sources(LatentBitsEstimator):
         -------
         (n_rows, n_features) array
         """
-        self._check_fitted()
-        shares = np.asarray(posteriors, dtype=np.float64)
-        if shares.ndim != 2 or shares.shape[1] != self.n_components or not ((shares >= 0) & (shares <= 1)).all():
+        shares = self._given_unknowns(posteriors)
+        if not ((shares >= 0) & (shares <= 1)).all():
             raise InputError(
                 f"{self._name}: {self.n_components} probabilities are needed for every row; got shape {shares.shape} with "
                 f"values from {shares.min(initial=np.inf):g} to {shares.max(initial=-np.inf):g}."

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.convert import is_unknown
+from ..data.numbers import is_unknown
 from ..errors import InputError
 from .axes import axes_of
 from .causes import check_image

@@ -1,0 +1,105 @@
+"""What is a number: in words of files, and among values that users give.
+
+Python and NumPy take more than is meant: ``float("0_1")`` is 1, the real part of a complex number and the nanoseconds of a
+date are floats, and so is the text "1".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, InputTypeError
+
+
+def number_of_word(word: str) -> float:
+    """The number that a word of a file stands for, in plain ASCII.
+
+    Raises
+    ------
+    ValueError
+        If it stands for none.
+
+    Examples
+    --------
+    >>> number_of_word(" 1e3 ")
+    1000.0
+    """
+    plain = word.strip()
+    if "_" in plain or not plain.isascii():
+        raise ValueError(f"{word!r:.60} is no number")
+    return float(plain)
+
+
+def is_unknown(value: Any) -> bool:
+    """Whether an object stands for an unknown cell: None, NaN, NaT, pd.NA, masked."""
+    if value is None or value is np.ma.masked:
+        return True
+    if isinstance(value, (str, bytes)):
+        return False
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return type(value).__name__ in ("NAType", "NaTType")  # pd.NA has no truth value
+
+
+def is_real(value: Any) -> bool:
+    """Whether an object is a real number, a truth value among them."""
+    return isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating))
+
+
+def float_of(value: Any) -> float:
+    """A real number as a float; one that is too large for it is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
+def real_numbers(values: Any) -> NDArray[np.float64]:
+    """Values as an array of floats, unknown ones NaN.
+
+    Raises
+    ------
+    InputError
+        If they are ragged, or some are text, dates, complex numbers or other objects.
+
+    Examples
+    --------
+    >>> real_numbers([1, None, True]).tolist()
+    [1.0, nan, 1.0]
+    """
+    try:
+        found = np.asarray(values)
+    except (TypeError, ValueError):
+        raise InputError("the lists have different lengths.") from None
+    mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else False
+    if found.dtype.kind in "biuf":
+        return np.where(mask, np.nan, found.astype(np.float64))
+    if found.dtype.kind != "O":
+        raise InputTypeError(f"numbers are needed, not {_kind(found.dtype)}.")
+    out = np.full(found.shape, np.nan)
+    found = np.where(mask, np.nan, found)
+    for place, value in np.ndenumerate(found):
+        if is_real(value):
+            out[place] = float_of(value)
+        elif not is_unknown(value):
+            raise InputTypeError(f"numbers are needed, not {type(value).__name__!r} ({value!r:.60}).")
+    return out
+
+
+def _kind(dtype: np.dtype[Any]) -> str:
+    """A kind of values in words."""
+    return {"c": "complex numbers", "M": "dates", "m": "spans of time", "U": "text", "S": "bytes"}.get(
+        dtype.kind, str(dtype)
+    )
+
+
+def check_threshold(binarize: Any) -> None:
+    """Refuse a threshold that is no finite number."""
+    if binarize is None:
+        return
+    if not is_real(binarize) or isinstance(binarize, (bool, np.bool_)) or not np.isfinite(float_of(binarize)):
+        raise InputError(f"binarize must be a finite number or None; got {binarize!r:.60}.")
