@@ -102,4 +102,4 @@ def check_threshold(binarize: Any) -> None:
     if binarize is None:
         return
     if not is_real(binarize) or isinstance(binarize, (bool, np.bool_)) or not np.isfinite(float_of(binarize)):
-        raise InputError(f"binarize must be a finite number or None; got {binarize!r:.60}.")
+        raise InputError(f"binarize must be a number (finite) or None; got {binarize!r:.60}.")

@@ -111,7 +111,7 @@ def _triples(X: Any, owner: str) -> tuple[Any, Any, Any]:
     try:
         return users, things, real_numbers(parts[2])
     except InputError as error:
-        raise type(error)(f"{owner}: the third column of triples must hold the ratings: {error}") from None
+        raise type(error)(f"{owner}: the third column of triples must hold numbers, the ratings: {error}") from None
 
 
 def _names(X: Any) -> Any:
