@@ -83,6 +83,15 @@ class RestartWarning(LatentBitsWarning):
     """One or more starts failed and were left out."""
 
 
+def brief(value: object) -> str:
+    """A value as messages show it; numbers of thousands of digits cannot be written out."""
+    try:
+        shown = repr(value)
+    except ValueError:
+        return f"a {type(value).__name__} that is too long to show"
+    return shown if len(shown) <= 60 else shown[:57] + "..."
+
+
 def need(module: str, extra: str, purpose: str) -> MissingExtraError:
     """Return the error for an optional package that is not installed."""
     return MissingExtraError(

@@ -445,6 +445,73 @@ def test_given_unknowns_are_finite_numbers():
             selector.transform(wrong)
 
 
+def lazy_models():
+    """Every family that reads frames, with little to do."""
+    quick = {"random_state": 0, "n_init": 1, "max_iter": 2, "n_chains": 1, "n_warmup": 1, "n_draws": 1}
+    for name in latentbits.__all__:
+        kind = getattr(latentbits, name)
+        if isinstance(kind, type) and hasattr(kind, "fit"):
+            yield kind(**{option: value for option, value in quick.items() if option in kind().get_params()})
+
+
+@pytest.mark.parametrize("model", lazy_models(), ids=lambda model: type(model).__name__)
+def test_lazy_frames(model):
+    table = np.vstack([GOOD, GOOD, 1 - GOOD])
+    frame = pl.DataFrame(table, schema=list("abcd")).lazy()
+    classes = (table[:, 0],) if "Classifier" in type(model).__name__ else ()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        model.fit(frame, *classes)
+    assert list(getattr(model, "feature_names_in_", "abcd")) == list("abcd")
+    if hasattr(model, "impute"):
+        assert model.impute(frame).shape == table.shape
+
+
+def test_raw_errors_of_options():
+    for name, value in (
+        ("callbacks", [3]),
+        ("checkpoint", 3),
+        ("checkpoint", ""),
+        ("tol", 10**5000),
+        ("binarize", 10**5000),
+    ):
+        with pytest.raises(InputError, match=f"BernoulliMixture: {name}"):
+            BernoulliMixture(2, **{name: value}).fit(GOOD)
+    for table in ([[10**400, 0]], [[-(10**5000), 0]]):
+        for model in (BernoulliMixture(1), BernoulliMixture(1, binarize=0.5), latentbits.PLSA(1)):
+            with pytest.raises(InputError, match="row 0, column 0"):
+                model.fit(table)
+    model = BernoulliMixture(2, random_state=0).fit(pd.DataFrame(GOOD, columns=list("abcd")))
+    with pytest.raises(InputError, match="feature names should match"):
+        model.transform(pd.DataFrame(GOOD, columns=list("abce")))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "rot13", "zlib", "hex", "undefined", "a\x00b", "", "idna"])
+def test_encodings(encoding, tmp_path, capsys):
+    path = tmp_path / "plain.csv"
+    path.write_bytes(PLAIN * 30)
+    with pytest.raises(SystemExit) as stop:
+        main(["data", "describe", str(path), "--encoding", encoding])
+    assert stop.value.code == 2 and "--debug" not in capsys.readouterr().err
+
+
+def test_numbers_of_five_thousand_digits(tmp_path, capsys):
+    digits = "9" * 5000
+    (tmp_path / "a.basket").write_text(f"{digits} 2 10\n0{digits} 3\n")
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 {digits}\n")
+    (tmp_path / "b.mtx").write_text(f"%%MatrixMarket matrix coordinate integer general\n2 {digits} 1\n1 1 1\n")
+    (tmp_path / "ratings.csv").write_text(f"{digits},1,3\n2,1,4\n")
+    assert latentbits.data.read_table(tmp_path / "a.basket").columns == ["2", "3", "10", f"0{digits}", digits]
+    for command in (
+        ["data", "describe", "a.mtx"],
+        ["data", "describe", "b.mtx"],
+        ["recommend", "ratings.csv", "--user", "1" * 5000],
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main([str(tmp_path / part) if "." in part else part for part in command])
+        assert stop.value.code == 2 and "--debug" not in capsys.readouterr().err
+
+
 def test_there_are_five_hundred():
     n = len(CELLS) + len(range(0, len(CELLS), 13)) * 6 + 3 * len(list(bad_weights()))
     n += sum(len(values) for values in OPTIONS.values()) + 3 * len(FILES) + 2 * 40

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -10,7 +11,9 @@ from typing import Any, ClassVar, Protocol, TypeVar, dataclass_transform
 
 import numpy as np
 
-from ..errors import InputError
+from ..data.numbers import float_of
+from ..engine.events import Listener
+from ..errors import InputError, brief
 from .sklearn_api import BaseEstimator
 
 
@@ -29,7 +32,7 @@ def is_whole(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether a value is a finite number (True and False are not)."""
     good = isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, complex, np.complexfloating))
-    return bool(good and np.isfinite(value))
+    return bool(good and np.isfinite(float_of(value)))
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Whole:
         """What is wrong."""
         if _among(value, self.others) or (is_whole(value) and value >= self.least):
             return None
-        return f"must be a whole number, {self.least} or more{_or(self.others)}; got {value!r:.60}."
+        return f"must be a whole number, {self.least} or more{_or(self.others)}; got {brief(value)}."
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ class Number:
         if _among(value, self.others):
             return None
         if not is_number(value) or value < self.least:
-            return f"must be a number, {self.least:g} or more{_or(self.others)}; got {value!r:.60}."
-        return None if value < self.below else f"must be below {self.below:g}; got {value!r:.60}."
+            return f"must be a number, {self.least:g} or more{_or(self.others)}; got {brief(value)}."
+        return None if value < self.below else f"must be below {self.below:g}; got {brief(value)}."
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,8 @@ class Positive:
         if _among(value, self.others):
             return None
         if not is_number(value) or value <= 0:
-            return f"must be a number above 0{_or(self.others)}; got {value!r:.60}."
-        return None if value <= self.most else f"must be above 0 and up to {self.most:g}; got {value!r:.60}."
+            return f"must be a number above 0{_or(self.others)}; got {brief(value)}."
+        return None if value <= self.most else f"must be above 0 and up to {self.most:g}; got {brief(value)}."
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class Share:
         """What is wrong."""
         if _among(value, self.others) or (is_number(value) and 0 <= value <= 1):
             return None
-        return f"must be a number from 0 to 1{_or(self.others)}; got {value!r:.60}."
+        return f"must be a number from 0 to 1{_or(self.others)}; got {brief(value)}."
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class Flag:
 
     def __call__(self, value: Any) -> str | None:
         """What is wrong."""
-        return None if isinstance(value, (bool, np.bool_)) else f"must be True or False; got {value!r:.60}."
+        return None if isinstance(value, (bool, np.bool_)) else f"must be True or False; got {brief(value)}."
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ class OneOf:
         """What is wrong."""
         if _among(value, self.allowed):
             return None
-        return f"must be one of {', '.join(map(repr, self.allowed))}; got {value!r:.60}."
+        return f"must be one of {', '.join(map(repr, self.allowed))}; got {brief(value)}."
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,7 @@ class WordOr:
         """What is wrong."""
         if not isinstance(value, str) or value in self.words:
             return None
-        return f"must be {', '.join(map(repr, self.words))} or {self.otherwise}; got {value!r:.60}."
+        return f"must be {', '.join(map(repr, self.words))} or {self.otherwise}; got {brief(value)}."
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ class BetaPair:
         try:
             on, off = beta_pair(value)
         except (TypeError, ValueError):
-            return f"must be a pair of numbers (a, b); got {value!r:.60}."
+            return f"must be a pair of numbers (a, b); got {brief(value)}."
         if 1 <= on < np.inf and 1 <= off < np.inf:
             return None
         return f"({on:g}, {off:g}) has no mode inside (0, 1); both numbers must be 1 or more."
@@ -158,7 +161,7 @@ class GammaPair:
         except TypeError:
             good = False
         return (
-            None if good else f"must be a pair (shape, rate) of positive numbers, of a Gamma prior; got {value!r:.60}."
+            None if good else f"must be a pair (shape, rate) of positive numbers, of a Gamma prior; got {brief(value)}."
         )
 
 
@@ -170,7 +173,7 @@ class Jobs:
         """What is wrong."""
         if value is None or (is_whole(value) and value != 0):
             return None
-        return f"must be None or a whole number other than 0; got {value!r:.60}."
+        return f"must be None or a whole number other than 0; got {brief(value)}."
 
 
 @dataclass(frozen=True)
@@ -179,9 +182,23 @@ class Callbacks:
 
     def __call__(self, value: Any) -> str | None:
         """What is wrong."""
-        if value is None or isinstance(value, (list, tuple)):
+        if value is None:
             return None
-        return f"must be a list of functions; got {type(value).__name__!r}."
+        if not isinstance(value, (list, tuple)):
+            return f"must be a list of functions; got {type(value).__name__!r}."
+        odd = [entry for entry in value if not callable(entry) and not isinstance(entry, Listener)]
+        return f"must be a list of functions; one entry is {brief(odd[0])}." if odd else None
+
+
+@dataclass(frozen=True)
+class File:
+    """A path, or None."""
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        if value is None or (isinstance(value, (str, os.PathLike)) and str(value)):
+            return None
+        return f"must be a path or None; got {brief(value)}."
 
 
 def beta_pair(value: Any) -> tuple[float, float]:
@@ -213,6 +230,7 @@ SHARED: Mapping[str, Check] = {
     "thin": Whole(1),
     "n_jobs": Jobs(),
     "callbacks": Callbacks(),
+    "checkpoint": File(),
     "time_limit": Number(0.0, others=(None,)),
 }
 

@@ -143,7 +143,7 @@ class Shell(SavesMixin, RunOptions):
 
 def _named_by_text(X: Any) -> bool:
     """Whether the columns of a table are called by text; frames may have numbers there, which are no names."""
-    if not hasattr(X, "columns") or type(X).__module__.partition(".")[0] not in ("pandas", "dask", "dask_expr"):
+    if type(X).__module__.partition(".")[0] not in ("pandas", "dask", "dask_expr") or not hasattr(X, "columns"):
         return True
     kinds = {isinstance(name, str) for name in X.columns}
     if kinds == {True, False}:

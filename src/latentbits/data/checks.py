@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CellError, InputError
+from ..errors import CellError, InputError, brief
 from .block import Float
 from .numbers import real_numbers
 
@@ -65,9 +65,7 @@ class BadCells:
         if self.count == 0:
             return
         value = self.value.item() if isinstance(self.value, np.generic) else self.value
-        shown = repr(value)
-        if len(shown) > 60:
-            shown = shown[:57] + "..."
+        shown = brief(value)
         others = (
             ""
             if self.count == 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, InputTypeError
+from ..errors import InputError, InputTypeError, brief
 
 
 def number_of_word(word: str) -> float:
@@ -86,7 +86,7 @@ def real_numbers(values: Any) -> NDArray[np.float64]:
         if is_real(value):
             out[place] = float_of(value)
         elif not is_unknown(value):
-            raise InputTypeError(f"numbers are needed, not {type(value).__name__!r} ({value!r:.60}).")
+            raise InputTypeError(f"numbers are needed, not {type(value).__name__!r} ({brief(value)}).")
     return out
 
 
@@ -102,4 +102,4 @@ def check_threshold(binarize: Any) -> None:
     if binarize is None:
         return
     if not is_real(binarize) or isinstance(binarize, (bool, np.bool_)) or not np.isfinite(float_of(binarize)):
-        raise InputError(f"binarize must be a number (finite) or None; got {binarize!r:.60}.")
+        raise InputError(f"binarize must be a number (finite) or None; got {brief(binarize)}.")

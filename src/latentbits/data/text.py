@@ -40,7 +40,8 @@ def opened(path: Path | str, encoding: str) -> Iterator[io.TextIOBase]:
     """Open a text file, gzipped or not, or standard input ("-"); trouble with it becomes a FileError."""
     try:
         codecs.lookup(encoding)
-    except LookupError:
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)  # it refuses codecs that are not for text
+    except (LookupError, ValueError):
         raise FileError(f"no text encoding is called {encoding!r}.") from None
     try:
         if str(path) == "-":
@@ -55,6 +56,11 @@ def opened(path: Path | str, encoding: str) -> Iterator[io.TextIOBase]:
         raise FileError(
             f"{path} is not {encoding.removesuffix('-sig')} text (byte {error.object[error.start]:#04x} at offset "
             f"{error.start} of a piece). Name its encoding, e.g. --encoding latin-1 (encoding='latin-1')."
+        ) from None
+    except UnicodeError as error:
+        raise FileError(
+            f"{path} is not {encoding.removesuffix('-sig')} text ({error}). Name its encoding, e.g. --encoding latin-1 "
+            "(encoding='latin-1')."
         ) from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise FileError(f"{path} is not a whole gzip file ({error}).") from None
