@@ -229,3 +229,17 @@ def test_plots_of_chains():
     with pytest.raises(InputError, match="quantity must be one of 'log_joint'"):
         plots.traces(model, "volume")
     plt.close("all")
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_pictures_of_the_wrong_thing_say_what_they_need(name):
+    from inspect import Parameter, signature
+
+    from latentbits.errors import InputTypeError
+
+    picture = getattr(plots, name)
+    wanted = [one for one in signature(picture).parameters.values() if one.default is Parameter.empty]
+    for wrong in (None, 3, "model", BernoulliMixture(2), BernoulliMixture, {"a": 1}):
+        others = [(2, 2) if one.name == "image" else [[0, 1]] for one in wanted[1:]]
+        with pytest.raises(InputTypeError if name != "recovery" else InputError, match=f"plots.{name}"):
+            picture(wrong, *others)

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..base.options import is_whole
 from ..errors import InputError
-from .axes import axes_of
+from .axes import axes_of, needs
+
+ASPECTS = "an AspectBernoulli that is fitted"
 
 
 def grid_of(n_rows: int, n_columns: int) -> Any:
@@ -19,16 +22,12 @@ def grid_of(n_rows: int, n_columns: int) -> Any:
     return figure.subplots(n_rows, n_columns, squeeze=False)
 
 
-def _needs(estimator: Any, method: str, picture: str) -> None:
-    """Refuse estimators that cannot answer."""
-    if not hasattr(estimator, method):
-        raise InputError(f"{picture} needs an AspectBernoulli; got a {type(estimator).__name__}.")
-
-
 def check_image(estimator: Any, image: Any) -> None:
     """Refuse an image shape that the features do not fill."""
     if not isinstance(image, (tuple, list)) or len(image) != 2:
         raise InputError(f"image must be a pair (rows, columns); got {image!r}.")
+    if not all(is_whole(side) and side > 0 for side in image):
+        raise InputError(f"image must be two whole numbers above 0; got {image!r}.")
     if image[0] * image[1] != estimator.n_features_in_:
         raise InputError(
             f"an image of {image[0]} × {image[1]} has {image[0] * image[1]} cells; the model has "
@@ -59,6 +58,7 @@ def tiles(estimator: Any, image: tuple[int, int], *, axes: Any = None) -> Any:
     -------
     array of Axes
     """
+    needs(estimator, "tiles", "a fitted estimator with components", "components_", "n_features_in_")
     check_image(estimator, image)
     if axes is None:
         across = min(12, len(estimator.components_))
@@ -93,7 +93,7 @@ def cause_pictures(estimator: Any, X: Any, rows: Any, image: tuple[int, int], *,
     -------
     array of Axes
     """
-    _needs(estimator, "cause_posterior", "cause_pictures")
+    needs(estimator, "cause_pictures", ASPECTS, "cause_posterior", "components_")
     check_image(estimator, image)
     rows = np.unique(rows)
     axes = grid_of(len(rows) + 1, len(estimator.components_) + 1) if axes is None else axes
@@ -140,7 +140,7 @@ def causes(estimator: Any, *, top: int = 6, ax: Any = None) -> Any:
     -------
     Axes
     """
-    _needs(estimator, "cause_table", "causes")
+    needs(estimator, "causes", ASPECTS, "cause_table", "components_")
     rows = estimator.cause_table(top)
     ax = axes_of(ax, (9.0, 0.6 + 0.34 * len(rows)))
     header = ["cause", "kind", "share", "lift", "coexist", "most distinctive features"]
@@ -178,7 +178,7 @@ def expansion(estimator: Any, X: Any, rows: Any, *, top: int = 6, ax: Any = None
     """
     from ..data.source import open_source
 
-    _needs(estimator, "expand", "expansion")
+    needs(estimator, "expansion", ASPECTS, "expand", "components_")
     rows = np.unique(rows)
     names = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))
     source = open_source(X, binarize=estimator.binarize)

@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..data.numbers import real_numbers
+from ..data.source import named
 from ..errors import InputError
-from .axes import axes_of
+from .axes import axes_of, needs
 from .causes import check_image, grid_of, show_image
+
+CHAINS = "a fitted BayesianBernoulliMixture or DPBernoulliMixture (any other has no chains)"
 
 
 def traces(estimator: Any, quantity: str = "log_joint", *, ax: Any = None) -> Any:
@@ -26,7 +30,8 @@ def traces(estimator: Any, quantity: str = "log_joint", *, ax: Any = None) -> An
     -------
     Axes
     """
-    rows = _needs(estimator, "trace_table", "traces")()
+    needs(estimator, "traces", CHAINS, "trace_table", "diagnostics_")
+    rows = estimator.trace_table()
     if quantity not in rows[0] or quantity in ("chain", "sweep"):
         names = [name for name in rows[0] if name not in ("chain", "sweep")]
         raise InputError(f"traces: quantity must be one of {', '.join(map(repr, names))}; got {quantity!r}.")
@@ -58,13 +63,13 @@ def coclustering(estimator: Any, rows: Any = None, *, ax: Any = None) -> Any:
     -------
     Axes
     """
-    together = _needs(estimator, "coclustering", "coclustering")
+    needs(estimator, "coclustering", CHAINS, "coclustering", "labels_", "draws_")
     n_rows = len(estimator.labels_)
     rows = np.unique(np.linspace(0, n_rows - 1, min(n_rows, 1000)).round().astype(int)) if rows is None else rows
     rows = np.asarray(rows)
     rows = rows[np.argsort(estimator.labels_[rows], kind="stable")]
     ax = axes_of(ax, (5.6, 4.8))
-    image = ax.imshow(together(rows), cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
+    image = ax.imshow(estimator.coclustering(rows), cmap="viridis", vmin=0, vmax=1, interpolation="nearest")
     ax.figure.colorbar(image, ax=ax, label="share of draws in one block")
     for edge in np.flatnonzero(np.diff(estimator.labels_[rows])):
         ax.axhline(edge + 0.5, color="white", linewidth=0.4)
@@ -93,9 +98,12 @@ def fill_ins(models: Any, X: Any, image: tuple[int, int], *, truth: Any = None, 
     -------
     array of Axes
     """
-    X = np.asarray(X, dtype=float)
+    with named("plots.fill_ins"):
+        X = real_numbers(X)
+        truth = None if truth is None else real_numbers(truth)
     models = models if isinstance(models, dict) else {type(models).__name__: models}
     for estimator in models.values():
+        needs(estimator, "fill_ins", "fitted estimators that fill in cells", "impute", "n_features_in_")
         check_image(estimator, image)
     shown = {"seen": np.where(np.isnan(X), 0.5, X), **({} if truth is None else {"truth": truth})}
     shown.update({name: estimator.impute(X) for name, estimator in models.items()})
@@ -105,12 +113,3 @@ def fill_ins(models: Any, X: Any, image: tuple[int, int], *, truth: Any = None, 
             show_image(ax, row, image, vmin=0, vmax=1)
         line[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8)
     return axes
-
-
-def _needs(estimator: Any, method: str, picture: str) -> Any:
-    """A method of the estimator, or a word about which estimators have it."""
-    if not hasattr(estimator, method):
-        raise InputError(
-            f"plots.{picture}: {type(estimator).__name__} has no chains; BayesianBernoulliMixture and DPBernoulliMixture do."
-        )
-    return getattr(estimator, method)

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from .axes import axes_of
+from ..data.numbers import real_numbers
+from ..data.source import named
+from ..errors import InputError, InputTypeError
+from .axes import axes_of, needs
 
+COMPARISON = "a Comparison, as latentbits.compare gives it"
 MARKS = "osD^vP*X"
 
 
@@ -26,6 +29,7 @@ def comparison(found: Any, *, ax: Any = None) -> Any:
     -------
     Axes
     """
+    needs(found, "comparison", COMPARISON, "table", "candidates", "best_", "curves")
     rows = [row for row in found.table if "log_loss" in row]
     ax = axes_of(ax, (6.8, 1.2 + 0.32 * len(rows)))
     baselines = {one.name for one in found.candidates if one.is_baseline}
@@ -70,6 +74,7 @@ def calibration(found: Any, models: Any = None, *, ax: Any = None) -> Any:
     -------
     Axes
     """
+    needs(found, "calibration", COMPARISON, "table", "candidates", "best_", "curves")
     names = [found.best_, "tree", "independent"] if models is None else list(models)
     missing = [name for name in names if name not in found.curves]
     if missing:
@@ -103,9 +108,12 @@ def recovery(components: Any, truth: Any, *, ax: Any = None) -> Any:
     """
     from scipy.optimize import linear_sum_assignment
 
-    found, truth = np.asarray(components, float), np.asarray(truth, float)
+    with named("plots.recovery"):
+        found, truth = real_numbers(components), real_numbers(truth)
     if found.ndim != 2 or truth.ndim != 2 or found.shape[1] != truth.shape[1]:
-        raise InputError(f"recovery: two matrices with equal columns are needed; got {found.shape} and {truth.shape}.")
+        raise InputError(
+            f"plots.recovery: two matrices with equal columns are needed; got {found.shape} and {truth.shape}."
+        )
     lengths = np.outer(np.linalg.norm(truth, axis=1), np.linalg.norm(found, axis=1))
     cosine = truth @ found.T / np.where(lengths > 0, lengths, 1.0)
     rows, columns = linear_sum_assignment(-cosine)
@@ -143,7 +151,8 @@ def explanation(estimator: Any, X: Any, *, rows: Any = None, columns: Any = None
     from matplotlib.colors import to_rgb
 
     if not hasattr(estimator, "explain"):
-        raise InputError(f"explanation: {type(estimator).__name__} does not explain cells.")
+        raise InputTypeError(f"plots.explanation: a {type(estimator).__name__} does not explain cells.")
+    needs(estimator, "explanation", "a fitted estimator", "n_features_in_")
     source = estimator._open(X, reset=False)
     rows = np.arange(min(40, source.shape[0])) if rows is None else np.asarray(rows)
     columns = np.arange(min(40, source.shape[1])) if columns is None else np.asarray(columns)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data.numbers import is_unknown
-from ..errors import InputError
+from ..errors import InputError, InputTypeError
 from .axes import axes_of
 from .causes import check_image
 
@@ -23,7 +23,9 @@ def _flat_map(estimator: Any, what: str) -> tuple[int, int]:
     """Nodes along x and y; refuses what is not a map of two dimensions."""
     shape = getattr(estimator, "latent_shape_", None)
     if shape is None:
-        raise InputError(f"{what}: {type(estimator).__name__} is not a fitted map; pass a fitted BinaryGTM.")
+        raise InputTypeError(
+            f"plots.{what}: a {type(estimator).__name__} is not a fitted map; pass a fitted BinaryGTM."
+        )
     if len(shape) != 2:
         raise InputError(f"{what}: the map has {len(shape)} dimension(s); pictures are drawn of maps with two.")
     return int(shape[0]), int(shape[1])

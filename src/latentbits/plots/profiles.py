@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..base.options import is_whole
 from ..errors import InputError
-from .axes import axes_of
+from .axes import axes_of, needs
 
 
 def _names(estimator: Any) -> list[str]:
@@ -33,6 +34,7 @@ def profile(estimator: Any, X: Any = None, *, counts: bool = True, ax: Any = Non
     -------
     Axes
     """
+    needs(estimator, "profile", "a fitted mixture", "profile_table", "components_", "weights_")
     names, n_classes = _names(estimator), len(estimator.components_)
     ax = axes_of(ax, (2.6 + 1.0 * n_classes, 1.4 + 0.36 * len(names)))
     ax.imshow(estimator.components_.T, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
@@ -64,7 +66,8 @@ def components(estimator: Any, *, top: int = 10, component: int = 0, ax: Any = N
     -------
     Axes
     """
-    if not 0 <= component < len(estimator.components_):
+    needs(estimator, "components", "a fitted estimator with components", "components_table", "components_")
+    if not is_whole(component) or not 0 <= component < len(estimator.components_):
         raise InputError(f"component must be a number from 0 to {len(estimator.components_) - 1}; got {component!r}.")
     rows = [row for row in estimator.components_table(top) if row["component"] == component]
     ax = axes_of(ax, (5.0, 1.0 + 0.28 * len(rows)))

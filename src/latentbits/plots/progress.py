@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .axes import axes_of
+from .axes import axes_of, needs
 
 
 def selection(chosen: Any, *, ax: Any = None) -> Any:
@@ -21,6 +21,7 @@ def selection(chosen: Any, *, ax: Any = None) -> Any:
     -------
     Axes
     """
+    needs(chosen, "selection", "a Selection, as latentbits.evaluation gives it", "table", "criterion", "best_")
     ax = axes_of(ax)
     numbers = [row["n_components"] for row in chosen.table]
     values = np.array([row[chosen.criterion] for row in chosen.table])
@@ -45,6 +46,7 @@ def restarts(estimator: Any, *, ax: Any = None) -> Any:
     -------
     Axes
     """
+    needs(estimator, "restarts", "a fitted estimator", "history_")
     ax = axes_of(ax)
     for number, history in enumerate(estimator.history_):
         ax.plot(np.arange(1, len(history) + 1), history, label=f"start {number}", linewidth=1)

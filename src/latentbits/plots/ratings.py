@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from .axes import axes_of
+from ..errors import InputTypeError
+from .axes import axes_of, needs
 
 
 def rating_distributions(estimator: Any, user: Any, items: Any, *, ax: Any = None) -> Any:
@@ -27,7 +27,10 @@ def rating_distributions(estimator: Any, user: Any, items: Any, *, ax: Any = Non
     Axes
     """
     if not hasattr(estimator, "predict_distribution"):
-        raise InputError(f"rating_distributions: {type(estimator).__name__} has no distributions of ratings.")
+        raise InputTypeError(
+            f"plots.rating_distributions: a {type(estimator).__name__} has no distributions of ratings."
+        )
+    needs(estimator, "rating_distributions", "a fitted BernoulliGaussRecommender", "scale_")
     items = np.atleast_1d(np.asarray(items))
     chances = estimator.predict_distribution(np.repeat(user, len(items)), items)
     ax = axes_of(ax, (6.4, 1.2 + 0.4 * len(items)))

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from .axes import axes_of
+from .axes import axes_of, needs
 from .causes import _text_table
 from .profiles import _names
 
@@ -17,8 +16,7 @@ MOST_COLUMNS = 60
 
 def _check(estimator: Any, picture: str) -> None:
     """Refuse estimators without sources."""
-    if not hasattr(estimator, "communities_table"):
-        raise InputError(f"{picture} needs a NoisyOrComponentAnalysis; got a {type(estimator).__name__}.")
+    needs(estimator, picture, "a NoisyOrComponentAnalysis that is fitted", "communities_table", "source_prior_")
 
 
 def loadings(estimator: Any, *, scaled: bool = True, ax: Any = None) -> Any:
