@@ -284,3 +284,27 @@ def test_events_are_recognised(capsys, tmp_path, monkeypatch):
     _, err = run(capsys, "data", "describe", "log.csv", code=2)
     assert "list of events" in err and "--format triples" in err
     assert "3 rows x 2 columns" in run(capsys, "data", "describe", "log.csv", "--format", "triples")[0]
+
+
+def test_ones_and_blanks_are_told_of(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame({"a": [1, None] * 15, "b": [1, 0, 0] * 10, "c": ["x", None, None] * 10})
+    frame[["a", "b"]].to_csv("t.csv", index=False)
+    assert "columns of ones and blanks only: 1: a; if nothing means no" in run(capsys, "data", "describe", "t.csv")[0]
+    with pytest.warns(TableWarning, match=r"1 column with ones and blanks only \(first: a\)"):
+        latentbits.BernoulliMixture(1).fit(frame[["a", "b"]])
+    assert cells(encode(frame, {"a": "ticked", "c": "ticked"}))[:3] == [[1, 1, 1], [0, 0, 0], [1, 0, 0]]
+
+
+def test_a_row_group_is_decoded_once_in_a_pass(tmp_path, monkeypatch):
+    pq = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"a": np.arange(100) % 2, "b": np.arange(100) % 3 == 0}), path, row_group_size=50)
+    asked = []
+    read = pq.ParquetFile.read_row_group
+    monkeypatch.setattr(
+        pq.ParquetFile, "read_row_group", lambda self, g, **how: asked.append(g) or read(self, g, **how)
+    )
+    source = open_source(path, block_rows=7)
+    blocks = [source.block(b).codes() for b in range(source.n_blocks)]
+    assert asked == [0, 1] and np.concatenate(blocks)[:, 0].tolist() == (np.arange(100) % 2).tolist()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.summary import Totals
+from ..data.summary import Totals, ones_and_blanks
 from ..engine.restarts import Result
 from ..errors import (
     DuplicateComponentWarning,
@@ -77,6 +77,15 @@ class DoubtsMixin(Shell):
         if sums.n_unknown and np.array_equal(sums.ones, sums.observed):
             warnings.warn(
                 f"{self._name}: every known cell of the table is 1. If a blank means no, write 0 instead of leaving it out.",
+                TableWarning,
+                stacklevel=5,
+            )
+        elif len(ticked := ones_and_blanks(sums)):
+            names = getattr(self, "feature_names_in_", np.arange(len(sums.ones)))
+            warnings.warn(
+                f"{self._name}: {len(ticked)} column{'s' * (len(ticked) > 1)} with ones and blanks only (first: "
+                f"{names[ticked[0]]}). If a blank means no there, read them as ticked: --ticked on the command line, "
+                "latentbits.data.encode(frame, {...: 'ticked'}) in Python.",
                 TableWarning,
                 stacklevel=5,
             )

@@ -57,7 +57,7 @@ def describe(
     import numpy as np
 
     from ..data import open_source
-    from ..data.summary import totals
+    from ..data.summary import ones_and_blanks, totals
     from ..engine.stats import add
 
     opened = table.open()
@@ -77,6 +77,12 @@ def describe(
     print(f"rows without any known cell: {sums.n_blank_rows}")
     shown = ", ".join(names[j] for j in constant[:10]) + (", ..." if len(constant) > 10 else "")
     print(f"columns that never vary: {len(constant)}{': ' + shown if len(constant) else ''}")
+    ticked = [names[j] for j in ones_and_blanks(sums)]
+    if ticked:
+        shown = ", ".join(ticked[:10]) + (", ..." if len(ticked) > 10 else "")
+        print(
+            f"columns of ones and blanks only: {len(ticked)}: {shown}; if nothing means no there, read them with --ticked"
+        )
     if n_distinct < source.shape[0]:
         print(f"equal rows are merged: {n_distinct} stored")
     if opened.ids is not None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .block import Block, Float
 from .values import ValueBlock
+
+
+TICKS = 10  # ones, and blanks, that make a column one of ticks
 
 
 class Totals(NamedTuple):
@@ -98,6 +102,12 @@ def value_totals(block: ValueBlock) -> ValueTotals:
         n_fractions=int((counted != np.floor(counted)).sum()),
         n_others=int((counted != 1).sum()),
     )
+
+
+def ones_and_blanks(sums: Totals) -> NDArray[np.int64]:
+    """Columns that hold ones and blanks, ten or more of each, and no zero: in them a blank may well mean no."""
+    blank = sums.weight - sums.observed
+    return np.flatnonzero((sums.ones == sums.observed) & (sums.ones >= TICKS) & (blank >= TICKS))
 
 
 def totals(block: Block) -> Totals:
