@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from .block import Block, Float
 from .values import ValueBlock
 
-
 TICKS = 10  # ones, and blanks, that make a column one of ticks
 
 
