@@ -39,6 +39,10 @@ class FitError(LatentBitsError, RuntimeError):
     """No start of the fit could be completed."""
 
 
+class ClusterError(LatentBitsError, RuntimeError):
+    """The Dask cluster was lost while it worked."""
+
+
 class LatentBitsWarning(UserWarning):
     """Base of all warnings: a result that the user should doubt, and what to look at."""
 

@@ -181,3 +181,90 @@ def test_bad_cells_are_named_from_the_cluster(client):
     table[45, 2] = 7
     with pytest.raises(CellError, match=r"row 45, column 2\) is 7"):
         FAMILIES[0].fit(da.from_array(table, chunks=(25, 4)), block_rows=20)
+
+
+LOSES_ITS_SCHEDULER = """
+import os, subprocess, sys, time, warnings
+import dask, dask.array as da
+from distributed import Client
+from latentbits import BernoulliMixture, DPBernoulliMixture
+from latentbits.datasets import make_mixture
+from latentbits.errors import ClusterError
+
+dask.config.set({"distributed.comm.timeouts.connect": "1s"})
+folder, X = sys.argv[1], make_mixture(300, 8, 2, random_state=0).data
+wide = da.from_array(X, chunks=(100, 8))
+
+def started(part, *options):
+    command = [sys.executable, "-m", f"distributed.cli.dask_{part}", "--no-dashboard", "--scheduler-file", file, *options]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+for number, model in enumerate((
+    BernoulliMixture(2, n_init=1, tol=1e-12, random_state=0, block_rows=100),
+    DPBernoulliMixture(n_chains=1, n_warmup=30, n_draws=30, random_state=0),
+)):
+    file, kept = f"{folder}/scheduler{number}.json", f"{folder}/kept{number}"
+    scheduler = started("scheduler", "--port", "0", "--host", "127.0.0.1")
+    while not os.path.exists(file):
+        time.sleep(0.05)
+    worker = started("worker", "--no-nanny", "--nthreads", "1", "--death-timeout", "5")
+    steps = []
+
+    def kill(event):
+        steps.append(event)
+        if len(steps) == 3:
+            scheduler.kill()
+            scheduler.wait()
+
+    try:
+        with Client(scheduler_file=file, timeout=3) as client:
+            client.wait_for_workers(1)
+            os.environ["LATENTBITS_CHECKPOINT_SECONDS"] = "0"
+            model.set_params(callbacks=[kill], checkpoint=kept)
+            try:
+                model.fit(wide)
+                raise SystemExit("it went on without a scheduler")
+            except ClusterError as error:
+                assert "checkpoint" in str(error), error
+            try:
+                BernoulliMixture(2).fit(wide)
+                raise SystemExit("it began without a scheduler")
+            except ClusterError:
+                pass
+    finally:
+        worker.kill()
+        worker.wait()
+        if scheduler.poll() is None:
+            scheduler.kill()
+    warnings.simplefilter("ignore")
+    resumed = model.set_params(callbacks=None).fit(X)
+    straight = type(model)(**{**model.get_params(), "checkpoint": None}).fit(X)
+    assert resumed.components_.tobytes() == straight.components_.tobytes()
+"""
+
+
+def test_what_counts_as_the_loss_of_a_cluster():
+    from concurrent.futures import CancelledError
+    from types import SimpleNamespace
+
+    from latentbits.data.dask import on_cluster
+    from latentbits.errors import ClusterError
+
+    here, gone = SimpleNamespace(status="running"), SimpleNamespace(status="closed")
+    for client, error in ((here, CancelledError()), (None, CancelledError()), (gone, RuntimeError("closed"))):
+        with pytest.raises(ClusterError, match="checkpoint"), on_cluster(client):
+            raise error
+    for client, error in ((here, RuntimeError("a fault")), (gone, CellError("a cell")), (gone, KeyboardInterrupt())):
+        with pytest.raises(type(error)), on_cluster(client):
+            raise error
+
+
+@pytest.mark.slow
+def test_a_lost_scheduler_is_told_and_the_fit_goes_on_from_its_checkpoint(tmp_path):
+    import subprocess
+    import sys
+
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LOSES_ITS_SCHEDULER, tmp_path], capture_output=True, text=True, timeout=200
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]

@@ -7,13 +7,15 @@ partitions they overlap.  Without a ``distributed`` client the blocks are comput
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import InputError, TableWarning, need
+from ..errors import ClusterError, InputError, LatentBitsError, TableWarning, need
 from .block import Block, Float
 from .checks import BadCells, Labels, check_shape, check_weights
 from .convert import Binarize
@@ -73,6 +75,26 @@ def _joined(parts: list[Any]) -> Any:
     return np.concatenate(parts)
 
 
+LOST = ("CommClosedError", "KilledWorker", "ClosedClientError")
+
+
+@contextmanager
+def on_cluster(client: Any = None) -> Iterator[None]:
+    """What is asked of a cluster inside: the loss of its scheduler, or of all workers, is told as such."""
+    try:
+        yield
+    except LatentBitsError:
+        raise
+    except Exception as error:
+        gone = client is not None and client.status != "running"
+        if not (gone or isinstance(error, CancelledError) or type(error).__name__ in LOST):
+            raise
+        raise ClusterError(
+            f"the Dask cluster was lost ({type(error).__name__}: {str(error)[:200]}). Start it anew and connect a new Client; "
+            "a fit with checkpoint=<path> then goes on from the file when it is called again."
+        ) from error
+
+
 class DaskSource:
     """Blocks of a Dask collection; ``delayed(b)`` is the recipe of a block, ``block(b)`` the block itself."""
 
@@ -124,7 +146,8 @@ class DaskSource:
 
     def block(self, b: int) -> Block:
         """Block ``b``, computed now."""
-        out: Block = self.delayed(b).compute()
+        with on_cluster():
+            out: Block = self.delayed(b).compute()
         return out
 
 
@@ -147,7 +170,8 @@ def dask_source(
     if hasattr(X, "to_delayed") and hasattr(X, "columns"):
         partitions = list(X.to_delayed())
         columns: list[str] | None = [str(name) for name in X.columns]
-        lengths = list(dask.compute(*[dask.delayed(len)(p) for p in partitions]))
+        with on_cluster():
+            lengths = list(dask.compute(*[dask.delayed(len)(p) for p in partitions]))
         if wanted is not None:
             plan = plan_of(columns or (), Encoding() if reading is None else reading.encoding, _no_words, (), wanted)
             columns = plan.names
@@ -158,7 +182,8 @@ def dask_source(
         columns, wanted = None, None
         lengths = list(X.chunks[0])
         if any(length != length for length in lengths):
-            lengths = list(dask.compute(*[dask.delayed(np.shape)(p) for p in partitions]))
+            with on_cluster():
+                lengths = list(dask.compute(*[dask.delayed(np.shape)(p) for p in partitions]))
             lengths = [shape[0] for shape in lengths]
         n_columns = X.shape[1]
     else:

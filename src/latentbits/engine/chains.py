@@ -20,6 +20,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from ..data.block import Float
+from ..data.dask import on_cluster
+from ..errors import ClusterError
 from .checkpoint import read_sealed, write_sealed
 from .em import Point, State, Step
 from .events import Begin, End, Listener, Progress
@@ -138,8 +140,9 @@ class Pool:
     def map(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
         """``function(process, *call)`` for every call."""
         if self.client is not None:
-            futures = [self.client.submit(function, self.placed, *call, pure=False) for call in calls]
-            return list(self.client.gather(futures))
+            with on_cluster(self.client):
+                futures = [self.client.submit(function, self.placed, *call, pure=False) for call in calls]
+                return list(self.client.gather(futures))
         if len(calls) == 1 or self.n_jobs == 1:
             return [function(self.process, *call) for call in calls]
         jobs = (delayed(function)(self.process, *call) for call in calls)
@@ -181,7 +184,7 @@ def run_chains(
                     _write(bookmark, chains)
             if bookmark is not None and not stopped:
                 _write(bookmark, chains)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, ClusterError):
         if bookmark is not None:
             _write(bookmark, chains)
         raise

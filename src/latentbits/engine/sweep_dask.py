@@ -9,11 +9,13 @@ which bounds what a loss can cost.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..data.dask import on_cluster
 from .protocols import BlockFunction, Rows
 from .stats import add
 from .sweep import one_blas_thread
@@ -76,13 +78,25 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _asks(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method, with the loss of the cluster told as such."""
+
+    @functools.wraps(method)
+    def ask(self: DaskSweep, *args: Any, **options: Any) -> Any:
+        with on_cluster(self.client):
+            return method(self, *args, **options)
+
+    return ask
+
+
 class DaskSweep:
     """Runs functions over the blocks of a Dask source on the workers of a client."""
 
     def __init__(self, source: Any, client: Any) -> None:
         self.source, self.client = source, client
         self.n_blocks = source.n_blocks
-        self.blocks: list[Any] = client.compute([source.delayed(b) for b in range(self.n_blocks)])
+        with on_cluster(client):
+            self.blocks: list[Any] = client.compute([source.delayed(b) for b in range(self.n_blocks)])
         self.passes = 0
 
     def _submit(self, fn: Callable[..., Any], *args: Any) -> Any:
@@ -108,6 +122,7 @@ class DaskSweep:
             new_rows = self.place_rows(self.fetch_rows(new_rows))
         return total, new_rows
 
+    @_asks
     def map(self, fn: BlockFunction, rows: Rows, *args: Any, keep_rows: bool = True) -> tuple[Any, Rows]:
         """Sum of the statistics, and the new row states (they stay on the workers)."""
         shared = self._placed((fn, *args))
@@ -115,12 +130,14 @@ class DaskSweep:
         results = [self._submit(run, shared[0], block, state, *shared[1:]) for block, state in zip(self.blocks, rows)]
         return self._halves(results) if keep_rows else (self._sum(results), rows)
 
+    @_asks
     def zip_rows(self, fn: Callable[..., tuple[Any, Any]], *rows: Rows) -> tuple[Any, Rows]:
         """Row states alone."""
         placed = self._submit(_same, fn)
         pairs = [self._submit(_call, placed, *[r[b] for r in rows]) for b in range(self.n_blocks)]
         return self._halves(pairs)
 
+    @_asks
     def collect(self, fn: Callable[..., Any], *args: Any, each: Sequence[Any] | None = None) -> list[Any]:
         """``fn(block, *args)`` of every block, in order; with ``each`` ``fn(block, each[b], *args)``, or None."""
         shared = self._placed((fn, *args))
@@ -133,11 +150,13 @@ class DaskSweep:
         found = dict(zip(futures, aligned(self.client.gather(list(futures.values())))))
         return [found.get(b) for b in range(self.n_blocks)]
 
+    @_asks
     def fetch_rows(self, rows: Rows) -> Rows:
         """Row states as plain values in this process."""
         out: Rows = aligned(self.client.gather(rows))
         return out
 
+    @_asks
     def place_rows(self, rows: Rows) -> Rows:
         """Row states given as plain values, put into the graph."""
         return [None if state is None else self._submit(_same, state) for state in rows]
