@@ -165,6 +165,8 @@ def _machine(size: Any) -> Mapping[str, Any]:
     return {"fill_in": "exact" if size is not None and size <= 8 else "gibbs", "n_sweeps": 60}
 
 
+MOST_SIZES = 1000  # that a user may want tried
+
 FAMILIES: tuple[Family, ...] = (
     Family(
         cls="BernoulliMixture",

@@ -265,6 +265,9 @@ def test_a_lost_scheduler_is_told_and_the_fit_goes_on_from_its_checkpoint(tmp_pa
     import sys
 
     ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", LOSES_ITS_SCHEDULER, tmp_path], capture_output=True, text=True, timeout=200
+        [sys.executable, "-W", "ignore", "-c", LOSES_ITS_SCHEDULER, tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=200,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]

@@ -345,3 +345,60 @@ def test_reproduce(capsys, tmp_path):
     assert "there is no experiment 'nothing'" in err
     out, _ = run(capsys, "reproduce", "aspect-properties", "-o", tmp_path)
     assert "NOT met" not in out and (tmp_path / "aspect-properties.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("explore", "t.csv", "--sizes", "8-2"), "--sizes '8-2'"),
+        (("explore", "t.csv", "--sizes", "0,2"), "--sizes '0,2'"),
+        (("compare", "t.csv", "--sizes", ""), "--sizes ''"),
+        (("compare", "t.csv", "--sizes", "2;3"), "--sizes '2;3'"),
+        (("compare", "t.csv", "--sizes", "1-999999999"), "at most 1,000 sizes"),
+        (("compare", "t.csv", "--models", "mixtures"), "no family 'mixtures'"),
+        (("compare", "t.csv", "--models", ","), "no family ','"),
+        (("select", "t.csv", "--max", 10**12), "at most 1,000 sizes"),
+        (("select", "t.csv", "--min", 5, "--max", 2), "--min 5 and --max 2"),
+        (("select", "t.csv", "-m", "gmm"), "no model 'gmm'"),
+        (("fit", "t.csv", "-k", 0), "n_components must be a whole number, 1 or more"),
+    ],
+)
+def test_bad_sizes_are_refused_before_the_table_is_read(capsys, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,b\n1,0\n")
+
+    def read(*arguments, **options):
+        raise AssertionError("the table was read")
+
+    monkeypatch.setattr("latentbits.data.read_table", read)
+    _, err = run(capsys, *arguments, code=2)
+    assert message in err and [file.name for file in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_absurd_sizes_are_refused(capsys, tmp_path, monkeypatch, model):
+    monkeypatch.chdir(tmp_path)
+    for arguments in (("fit", VOTES, "-k", 5000), ("select", VOTES, "--min", 4999, "--max", 5000)):
+        _, err = run(capsys, *arguments, "--label", "party", code=2)
+        assert "n_components=5000 is more than the 435 rows of the table (435 rows × 16 columns)" in err
+    _, err = run(capsys, "explore", "votes", "--sizes", "2,5000", code=2)
+    assert "n_components=5000 is more than" in err and not list(tmp_path.iterdir())
+    _, err = run(capsys, "sample", model, "-n", 10**12, code=2)
+    assert "drawing 1000000000000 rows × 16 columns needs about 128000 GB" in err
+
+
+def test_repeated_ids_are_told_at_once(capsys, tmp_path, monkeypatch, model):
+    text = "name,a,b\n" + "".join(f"{name},{i % 2},{(i + 1) % 2}\n" for i, name in enumerate("xyxzyq" * 5))
+    (tmp_path / "t.csv").write_text(text)
+    told = "warning: column 'name': 4 ids occur more than once (first: 'x'); these rows are kept"
+    monkeypatch.chdir(tmp_path)
+    _, err = run(capsys, "fit", "t.csv", "--id", "name", "-k", 5000, "-o", "m", code=2)
+    assert err.startswith(told) and err.count("occur more than once") == 1  # it comes before all that follows
+    run(capsys, "fit", "t.csv", "--id", "name", "-k", 1, "-o", "m")
+    out, err = run(capsys, "transform", "m", "t.csv", "--id", "name")
+    assert told in err and [row["name"] for row in rows_of(out)] == list("xyxzyq" * 5)
+    _, err = run(capsys, "explain", "m", "t.csv", "--id", "name", "--cell", "y:a", code=2)
+    assert "10 rows are called 'y'" in err
+    _, err = run(capsys, "expand", "t.csv", "--id", "name", "--row", "y", code=2)
+    assert "10 rows are called 'y'" in err
+    with pytest.warns(latentbits.errors.TableWarning, match="column 'ids': 1 id occurs"), pytest.raises(ValueError):
+        latentbits.explore(np.eye(3), tmp_path / "out", ids=["a", "b", "a"])

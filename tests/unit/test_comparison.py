@@ -348,6 +348,11 @@ def test_bad_requests(table):
         ({"cells": 0.9}, "cells"),
         ({"rows": 0}, "rows"),
         ({"folds": 0}, "folds"),
+        ({"folds": 10**9}, "folds"),
+        ({"n_components": [0, 2]}, "whole numbers, 1 or more; got 0"),
+        ({"n_components": []}, "whole numbers, 1 or more"),
+        ({"n_components": range(1, 10**12)}, "more than 1,000 sizes"),
+        ({"n_components": [2, 5000]}, f"5000 is more than the {len(table)} rows"),
         ({"random_state": -1}, "random_state"),
         ({"budget": -3}, "budget"),
     ):

@@ -286,7 +286,8 @@ def test_command_line_traps(tmp_path, capsys, monkeypatch):
     before = (tmp_path / "t.csv").read_bytes()
     assert "not a model" in run("fit", "t.csv", "--id", "who", "--binarize", 1.5, "-o", "t.csv")[2]
     assert (tmp_path / "t.csv").read_bytes() == before
-    assert run("fit", "t.csv", "--id", "who", "-k", 1, "--binarize", 1.5, "-o", "m")[0] == 0
+    code, _, err = run("fit", "t.csv", "--id", "who", "-k", 1, "--binarize", 1.5, "-o", "m")
+    assert code == 0 and err.startswith("warning: column 'who': 1 id occurs more than once (first: 'y'); these rows")
     code, out, _ = run("impute", "m", "t.csv", "--id", "who")  # the threshold of the fit is known
     assert code == 0 and out.splitlines()[:2] == ["who,a,b", "x,0,1"]
     assert "exclude each other" in run("explain", "m", "t.csv", "--id", "who", "--unknown", "--surprising", 2)[2]
@@ -304,3 +305,26 @@ def test_closed_pipes_are_no_failure(tmp_path):
     command = f"set -o pipefail; {sys.executable} -m latentbits sample m -n 200000 | head -1"
     ran = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
     assert ran.stdout.strip() == "a,b,c,d,e,f,g,h" and ran.stderr == "" and ran.returncode == 0
+
+
+def test_sizes_that_make_sense_are_let_through(monkeypatch):
+    table = np.random.default_rng(0).integers(0, 2, (30, 6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        BernoulliMixture(40, n_init=1, max_iter=2).fit(table)  # few components are few on any table
+        latentbits.VariationalBernoulliMixture(100, n_init=1, max_iter=2).fit(table)
+        latentbits.BinaryGTM((8, 8), max_iter=2).fit(table)  # nodes of a map are no classes
+        BernoulliMixture(150).partial_fit(table)  # more rows may come
+        estimator = latentbits.BernoulliGaussClassifier(40, max_iter=2)
+        assert estimator.fit(table, np.arange(30) % 2).estimators_[0].n_components == 15
+    monkeypatch.setattr("latentbits.base.limits.memory", lambda: 10**9)
+    wide = sp.csr_array((200, 10**6))
+    for estimator in (BernoulliMixture(90), latentbits.LatentTrait(90), latentbits.BinaryGTM((9, 9))):
+        with pytest.raises(InputError, match=r"200 rows × 1000000 columns.* GB of memory, and this machine has 1 GB"):
+            estimator.fit(wide)
+    with pytest.raises(InputError, match="n_components=1000000000 needs"):
+        BernoulliMixture(10**9).partial_fit(table)
+    with pytest.raises(InputError, match="n_components=more than"):
+        BernoulliMixture(10**5000).fit(table)
+    with pytest.raises(InputError, match="5 to 1,000,000; got 1000000000000"):
+        latentbits.RestrictedBoltzmann(2, n_sweeps=10**12).fit(table)

@@ -62,6 +62,14 @@ def test_select_messages(table):
     for options, word in (
         ({"n_components": []}, "n_components"),
         ({"n_components": [0]}, "n_components"),
+        ({"n_components": [2, 2.5]}, "n_components"),
+        ({"n_components": 2.5}, "n_components"),
+        ({"n_components": range(1, 10**12)}, "more than 1,000 sizes"),
+        (
+            {"n_components": [2, 5000]},
+            "n_components=5000 is more than the 600 rows of the table .600 rows × 14 columns",
+        ),
+        ({"folds": 10**9}, "1 to 1,000"),
         ({"criterion": "magic"}, "criterion"),
         ({"criterion": "cells", "cells": 1.5}, "cells"),
     ):

@@ -16,6 +16,7 @@ from ..engine.protocols import Causes, Places
 from ..errors import InputError
 from .common import seed_of
 from .components import ComponentsMixin
+from .limits import check_memory, shape_text
 from .options import OneOf, Whole
 from .passes import Filled, Scored
 from .sklearn_api import ClassNamePrefixFeaturesOutMixin, available_if
@@ -191,6 +192,7 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
         """Random numbers for ``n`` rows, which must be a number of rows."""
         self._check_fitted()
         self._check("n", n, Whole(1))
+        check_memory(self._name, f"drawing {shape_text((int(n), self.n_features_in_))}", int(n) * self.n_features_in_)
         return stream(seed_of(self.random_state if random_state is None else random_state), "sample")
 
     def _log_likelihood(self, X: Any) -> tuple[float, int]:

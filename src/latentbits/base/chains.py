@@ -16,6 +16,8 @@ from .fitting import FittingMixin
 from .passes import fingerprint, table_sums
 from .sklearn_api import callback_management_context, effective_n_jobs
 
+PER_STEP = 8  # numbers that are kept of every step
+
 
 class ChainsMixin(FittingMixin):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator`; families supply ``_process`` and ``_store_chains``."""
@@ -38,6 +40,11 @@ class ChainsMixin(FittingMixin):
     def _n_chains(self) -> int:
         """How many chains there are."""
         return int(self.n_chains)
+
+    def _numbers_kept(self, n_rows: int, n_columns: int) -> int:
+        plan = self._plan()
+        per_chain = n_rows * plan.n_draws // 2 + PER_STEP * plan.n_steps  # a draw has a short number for every row
+        return super()._numbers_kept(n_rows, n_columns) + self._n_chains() * per_chain
 
     def _store_chains(self, process: Any, chains: list[Chain], sums: Totals, sweep: Sweep) -> None:
         """Keep what the chains brought."""
@@ -63,6 +70,7 @@ class ChainsMixin(FittingMixin):
         self._check_options()
         with callback_management_context(self):
             source = self._open(X, reset=True)
+            self._check_size(source)
             self._fit_sweep(sweep_of(source, effective_n_jobs(self.n_jobs)), X)
         return self
 

@@ -16,6 +16,9 @@ from ..engine.events import Listener
 from ..errors import InputError, brief
 from .sklearn_api import BaseEstimator
 
+# Draws, sweeps or steps that an answer may take for every row: more would run for ever and tell nothing new.
+MOST_DRAWS = 1_000_000
+
 
 class Check(Protocol):
     """Says what is wrong with a value, or None."""
@@ -37,16 +40,18 @@ def is_number(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Whole:
-    """A whole number of at least ``least``; ``others`` are accepted beside."""
+    """A whole number from ``least`` to ``most``; ``others`` are accepted beside."""
 
     least: int = 1
     others: tuple[Any, ...] = ()
+    most: float = np.inf
 
     def __call__(self, value: Any) -> str | None:
         """What is wrong."""
-        if _among(value, self.others) or (is_whole(value) and value >= self.least):
+        if _among(value, self.others) or (is_whole(value) and self.least <= value <= self.most):
             return None
-        return f"must be a whole number, {self.least} or more{_or(self.others)}; got {brief(value)}."
+        bounds = f"{self.least} or more" if self.most == np.inf else f"{self.least} to {self.most:,}"
+        return f"must be a whole number, {bounds}{_or(self.others)}; got {brief(value)}."
 
 
 @dataclass(frozen=True)

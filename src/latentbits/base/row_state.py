@@ -11,6 +11,8 @@ from .passes import Scored
 class RowStateMixin(AnswersMixin):
     """Likelihoods at row unknowns fitted to the rows; the model supplies ``fold_in``."""
 
+    keeps_rows = True
+
     def fold_in_scores(self, X: Any) -> Any:
         """Log-likelihood of every row at unknowns fitted to it: not predictive, but what ``transform`` maximises.
 

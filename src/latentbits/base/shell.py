@@ -14,7 +14,8 @@ from ..engine.stepwise_em import StreamState
 from ..engine.sweep import sweep_of
 from ..errors import InputError, InputTypeError
 from ..families import family_of
-from .options import RunOptions
+from .limits import COPIES, PER_START, check_memory, check_supported, shape_text, sizes_text
+from .options import RunOptions, is_whole
 from .saving import SavesMixin
 from .sklearn_api import check_is_fitted, effective_n_jobs
 
@@ -39,10 +40,16 @@ class Shell(SavesMixin, RunOptions):
         What ``score_samples`` gives.
     work : int
         Work per cell, relative to a mixture: blocks are cut smaller accordingly.
+    keeps_rows : bool
+        Whether a fit keeps a number for every row and component.
+    counted_by_rows : tuple of str
+        Options that are numbers of components, of which there cannot be more than rows.
     """
 
     score_kind: ClassVar[str] = "exact"
     work: ClassVar[int] = 1
+    keeps_rows: ClassVar[bool] = False
+    counted_by_rows: ClassVar[tuple[str, ...]] = ("n_components",)
 
     # Options that most estimators have; see options.py.
     n_components: Any
@@ -107,6 +114,24 @@ class Shell(SavesMixin, RunOptions):
     def _reading(self) -> Reading | None:
         """How the table of the fit was read, if there was anything to remember."""
         return Reading.of_record(self.reading_) if hasattr(self, "reading_") else None
+
+    def _check_size(self, source: Source, stream: bool = False) -> None:
+        """Refuse a size that a table of this shape cannot support, or that memory cannot hold.
+
+        More rows of a stream may come.
+        """
+        options, (n_rows, n_columns) = self.get_params(deep=False), source.shape
+        for name in () if stream else self.counted_by_rows:
+            if is_whole(options.get(name)):
+                check_supported(self._name, name, int(options[name]), source.shape)
+        # On Dask the rows stay with the workers.
+        kept = self._numbers_kept(0 if hasattr(source, "delayed") else n_rows, n_columns)
+        check_memory(self._name, f"a fit to {shape_text(source.shape)}{sizes_text(options)}", kept)
+
+    def _numbers_kept(self, n_rows: int, n_columns: int) -> int:
+        """About how many numbers a fit to a table of this shape keeps in memory."""
+        per_component = COPIES * n_columns + (n_rows if self.keeps_rows else 0)
+        return int(getattr(self, "n_components", 0)) * per_component + PER_START * int(getattr(self, "n_init", 0))
 
     def _ask(self, X: Any, sample_weight: Any = None) -> Asked:
         """The fitted model and a table, for any question."""

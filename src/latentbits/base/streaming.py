@@ -48,7 +48,9 @@ class StreamingMixin(FittingMixin):
         self._check_options()
         first = getattr(self, "_params", None) is None
         source = self._open(X, reset=first, sample_weight=sample_weight, merge=True)
-        if not first:
+        if first:
+            self._check_size(source, stream=True)
+        else:
             self._check_warm_start(source.shape[1], "partial_fit")
         for b in range(source.n_blocks):
             block = source.block(b)

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ..base.common import quiet, seed_of, tags_of_numbers
+from ..base.limits import check_supported
 from ..base.options import Check, OptimiserOptions, is_whole, option_fields
 from ..base.passes import table_sums
 from ..base.saving import SavesMixin
@@ -139,6 +140,7 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
             raise InputError(
                 f"{name}: y has {len(y)} classes for {source.shape[0]} rows; inconsistent numbers of samples."
             )
+        self._check_topics(source.shape)
         weights = check_weights(sample_weight, len(y), name)
         keep_columns(whole, self)
         counted = np.ones(len(y), bool) if weights is None else weights > 0
@@ -172,6 +174,12 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
                 self.estimators_.append(mixture.fit(rows[mine], sample_weight=own))
         self.threshold_, self.n_iter_ = 0.0, max(estimator.n_iter_ for estimator in self.estimators_)
         return self
+
+    def _check_topics(self, shape: tuple[int, int]) -> None:
+        """Refuse more topics for a class than the table has rows."""
+        wanted = self.n_components.values() if isinstance(self.n_components, dict) else (self.n_components,)
+        for number in filter(is_whole, wanted):
+            check_supported(self._name, "n_components", int(number), shape)
 
     def _fitted_before(self) -> dict[Any, BernoulliGaussMixture]:
         """The mixtures of the last fit by their classes, which a warm start goes on with."""

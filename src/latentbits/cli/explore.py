@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
+from ..families import FAMILIES, MOST_SIZES
 from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
 from .output import check_target, write_rows
 from .progress import progress_shown
@@ -43,18 +44,26 @@ def sizes_of(text: str | None) -> list[int] | None:
         return None
     out: list[int] = []
     for part in text.split(","):
-        found = re.fullmatch(r"\s*(\d+)(?:\s*-\s*(\d+))?\s*", part)
-        if found is None:
-            raise InputError(f"--sizes {text!r}: write numbers like 2,3,5 or a range like 2-8.")
-        out += range(int(found[1]), int(found[2] or found[1]) + 1)
+        found = re.fullmatch(r"\s*(\d{1,9})(?:\s*-\s*(\d{1,9}))?\s*", part)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+        if not 1 <= first <= last:
+            raise InputError(f"--sizes {text!r:.60}: write numbers from 1 like 2,3,5 or a range like 2-8.")
+        if last - first >= MOST_SIZES:
+            raise InputError(f"--sizes {text!r:.60}: at most {MOST_SIZES:,} sizes can be tried; name fewer.")
+        out += range(first, last + 1)
     return out
 
 
 def models_of(text: str | None) -> Any:
-    """Names of families, or "all"."""
-    return (
-        "all" if text is None or text.strip() == "all" else [name.strip() for name in text.split(",") if name.strip()]
-    )
+    """Names of families that can be compared, or "all"."""
+    if text is None or text.strip() == "all":
+        return "all"
+    there = [family.name for family in FAMILIES if family.search is not None]
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names or [text]:
+        if name not in there:
+            raise InputError(f"--models: there is no family {name!r}; there are: {', '.join(map(str, there))}.")
+    return names
 
 
 def _opened(table: TableFile) -> Any:
@@ -90,8 +99,6 @@ def explore(
 
     TABLE may also be the name of an embedded or prepared data set (see `latentbits data list`).
     """
-    from ..exploring import explore as run
-
     given = {
         "models": None if models is None else models_of(models),
         "n_components": sizes_of(sizes),
@@ -100,6 +107,8 @@ def explore(
         "tables": tables,
         "random_state": seed,
     }
+    from ..exploring import explore as run
+
     options: dict[str, Any] = {"models": "all", "tables": "csv", "random_state": 0}
     if config is None and table is None and resume and out is not None:
         config = str(Path(out) / "run.toml")
@@ -201,22 +210,14 @@ def compare(
     jobs: Jobs = 1,
 ) -> None:
     """Hide the same cells of TABLE from every family and see which predicts them best."""
+    check_target(out)
+    wanted = {"models": models_of(models), "n_components": sizes_of(sizes), "budget": seconds_of(budget)}
     from ..evaluation import compare as run
 
-    check_target(out)
     table = table.known_set()
     opened = _opened(table)
     with progress_shown("compare") as tell:
-        found = run(
-            opened.reader,
-            models_of(models),
-            n_components=sizes_of(sizes),
-            budget=seconds_of(budget),
-            folds=folds,
-            random_state=seed,
-            n_jobs=jobs,
-            progress=tell,
-        )
+        found = run(opened.reader, folds=folds, random_state=seed, n_jobs=jobs, progress=tell, **wanted)
     if out is None and sys.stdout.isatty():
         _show_table(found)
         return

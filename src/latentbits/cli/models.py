@@ -6,18 +6,16 @@ import ast
 import json
 import logging
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import InputError, LatentBitsWarning
-from ..families import BY_NAME
+from ..errors import InputError
+from ..families import BY_NAME, MOST_SIZES
 from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
 from .output import check_target, matrix_rows, show_components, write_rows
+from .output import told as _told
 from .progress import progress_shown
 
 # Estimator options that the command line has options of its own for.
@@ -98,18 +96,6 @@ def _setting(text: str) -> tuple[str, Any]:
     return name, value
 
 
-@contextmanager
-def _told() -> Iterator[None]:
-    """Warnings as one line each on standard error."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LatentBitsWarning)
-        try:
-            yield
-        finally:
-            for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, LatentBitsWarning)):
-                print(f"warning: {text}", file=sys.stderr)
-
-
 def _listeners() -> list[Any]:
     """A bar on a terminal, log lines elsewhere."""
     from ..engine.events import LogLines, ProgressBar
@@ -169,9 +155,6 @@ def fit(
     checkpoint = target.with_name(target.name + ".checkpoint")
     if resume and not checkpoint.exists():
         raise InputError(f"there is no checkpoint {checkpoint} to resume from; run without --resume.")
-    opened = table.open(values=_takes_values(model))
-    if not resume and checkpoint.exists():
-        _discard(checkpoint)
     estimator = _estimator(
         model,
         setting,
@@ -190,7 +173,11 @@ def fit(
         checkpoint=str(checkpoint),
         callbacks=_listeners(),
     )
+    estimator._check_options()
     with _told():
+        opened = table.open(values=_takes_values(model))
+        if not resume and checkpoint.exists():
+            _discard(checkpoint)
         try:
             estimator.fit(opened.reader)
         except KeyboardInterrupt as error:
@@ -364,8 +351,11 @@ def select(
     check_target(out)
     if not 1 <= smallest <= largest:
         raise InputError(f"--min {smallest} and --max {largest} do not make a range of components.")
-    opened = table.open()
+    if largest - smallest >= MOST_SIZES:
+        raise InputError(f"--min {smallest} and --max {largest}: at most {MOST_SIZES:,} sizes can be tried.")
     estimator = _estimator(model, setting, n_init=n_init, smoothing=smoothing, random_state=seed, n_jobs=jobs)
+    estimator._check_options()
+    opened = table.open()
     with _told(), progress_shown("select") as progress:
         chosen = choose(
             estimator,
@@ -460,7 +450,7 @@ def _row_number(name: str, table: Any) -> int:
     ids = table.ids
     if ids is not None and name in ids:
         if ids.count(name) > 1:
-            raise InputError(f"{ids.count(name)} rows are called {name!r}.")
+            raise InputError(f"{ids.count(name)} rows are called {name!r}; rows are asked for by an id of their own.")
         return int(ids.index(name))
     i = int(name) if ids is None and name.isdecimal() and len(name) < 19 else -1
     if not 0 <= i < table.shape[0]:

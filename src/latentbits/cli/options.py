@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import CellError
+from .output import told
 
 
 def _threshold(text: str) -> float:
@@ -244,12 +245,13 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         if opened is not None:
             opened.command = command.__name__.replace("_", "-")
         try:
-            command(table=opened, **given)
+            with told():
+                command(table=opened, **given)
         except CellError:
-            told = None if opened is None else opened.diagnosis()
-            if told is None:
+            advice = None if opened is None else opened.diagnosis()
+            if advice is None:
                 raise
-            raise CellError(told) from None
+            raise CellError(advice) from None
 
     own = [
         p.replace(annotation=TablePath if p.default is p.empty else MaybeTablePath) if p.name == "table" else p

@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, LatentBitsWarning
+
+
+class _Teller:
+    """Shows our warnings as one line each on standard error, none twice."""
+
+    def __init__(self) -> None:
+        self.others, self.seen = warnings.showwarning, set[str]()
+
+    def __call__(self, message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+        if not issubclass(category, LatentBitsWarning):
+            self.others(message, category, *place, **more)
+        elif str(message) not in self.seen:
+            self.seen.add(str(message))
+            print(f"warning: {message}", file=sys.stderr)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Warnings as one line each on standard error, as soon as they are raised."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", LatentBitsWarning)
+        if not isinstance(warnings.showwarning, _Teller):
+            warnings.showwarning = _Teller()
+        yield
 
 
 def check_target(out: str | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CellError, InputError, brief
+from ..errors import CellError, InputError, TableWarning, brief
 from .block import Float
 from .numbers import real_numbers
 
@@ -17,6 +19,19 @@ REMEDY = (
     "Give 0/1 (or booleans) and mark unknown cells as NaN, None or masked; for counts or measurements set "
     "binarize=<threshold> (--binarize), or recode the column first."
 )
+
+
+def warn_of_repeated_ids(ids: Sequence[str] | None, column: str) -> None:
+    """Tell of rows that are called alike, at once."""
+    if ids is None or len(set(ids)) == len(ids):
+        return
+    repeated = [name for name, number in Counter(ids).items() if number > 1]
+    warnings.warn(
+        f"column {column!r}: {len(repeated)} id{'s' * (len(repeated) > 1)} occur{'s' * (len(repeated) == 1)} more than once "
+        f"(first: {repeated[0]!r}); these rows are kept, but cannot be asked for by their id.",
+        TableWarning,
+        stacklevel=5,
+    )
 
 
 @dataclass(frozen=True)

@@ -90,8 +90,8 @@ def on_cluster(client: Any = None) -> Iterator[None]:
         if not (gone or isinstance(error, CancelledError) or type(error).__name__ in LOST):
             raise
         raise ClusterError(
-            f"the Dask cluster was lost ({type(error).__name__}: {str(error)[:200]}). Start it anew and connect a new Client; "
-            "a fit with checkpoint=<path> then goes on from the file when it is called again."
+            f"the Dask cluster was lost ({type(error).__name__}: {str(error)[:200]}). Start it anew and connect a new "
+            "Client: a fit with checkpoint=<path> then goes on from the file when it is called again."
         ) from error
 
 

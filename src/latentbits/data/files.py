@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import FileError, InputError, InputTypeError, TableWarning
-from .checks import Labels
+from .checks import Labels, warn_of_repeated_ids
 from .convert import Binarize
 from .encoding import Encoding, Reading, Rule, rules_of
 from .market import check_market
@@ -65,6 +65,9 @@ class Table:
     ids: list[str] | None = None
     id_name: str = "id"
     labels: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        warn_of_repeated_ids(self.ids, self.id_name)
 
     @property
     def shape(self) -> tuple[int, int]:

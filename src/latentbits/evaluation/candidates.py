@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from ..base import LatentBitsEstimator
+from ..base.options import is_whole
 from ..base.sklearn_api import BaseEstimator, clone
+from ..data.source import Source
 from ..errors import InputError
-from ..families import FAMILIES, Cost, Family, Search, TableSize, family_of
+from ..families import FAMILIES, MOST_SIZES, Cost, Family, Search, TableSize, family_of
 from .adapter import Adapted
 from .baselines import ChowLiuTree, IndependentColumns
 
@@ -156,6 +159,7 @@ def candidates_for(models: Any = "all", n_components: Any = None) -> list[Candid
     if twice:
         raise InputError(f"compare: two models are called {twice[0]!r}; give (name, model) pairs.")
     if n_components is not None:
+        n_components = n_components if isinstance(n_components, dict) else several_sizes(n_components, "compare")
         chosen = [_with_sizes(one, n_components) for one in chosen]
         missing = [name for name in n_components if name not in names] if isinstance(n_components, dict) else []
         if missing:
@@ -208,6 +212,38 @@ def _copies(model: Any) -> Callable[[Any], Any]:
     return make
 
 
+def several_sizes(sizes: Any, owner: str) -> list[Any]:
+    """Sizes that a user wants tried: whole numbers, or tuples of them for maps, and not too many."""
+    if is_whole(sizes):
+        return [int(sizes)]
+    try:
+        out = list(islice(sizes, MOST_SIZES + 1))
+    except TypeError:
+        raise InputError(
+            f"{owner}: n_components must be numbers to try, e.g. range(1, 9); got {sizes!r:.60}."
+        ) from None
+    if len(out) > MOST_SIZES:
+        raise InputError(f"{owner}: more than {MOST_SIZES:,} sizes in n_components are too many to try; name fewer.")
+    sizes = [tuple(size) if isinstance(size, (tuple, list)) else size for size in out]
+    bad = [size for size in sizes if not all(is_whole(n) and n >= 1 for n in _sides(size)) or not _sides(size)]
+    if bad or not sizes:
+        raise InputError(f"{owner}: n_components must be whole numbers, 1 or more; got {bad[0] if bad else out!r:.60}.")
+    return [size if isinstance(size, tuple) else int(size) for size in sizes]
+
+
+def _sides(size: Any) -> tuple[Any, ...]:
+    """Nodes along every axis of a map, or the number of components."""
+    return size if isinstance(size, tuple) else (size,)
+
+
+def check_sizes(candidates: Iterable[Candidate], source: Source) -> None:
+    """Refuse sizes that the user named and the table cannot support, before anything is fitted."""
+    for one in candidates:
+        model = one.make(one.sizes[-1]) if one.named else None
+        if isinstance(model, LatentBitsEstimator):
+            model._check_size(source)
+
+
 def _with_sizes(one: Candidate, n_components: Any) -> Candidate:
     """A candidate with the sizes that the user wants tried; maps and the Dirichlet process keep their own."""
     wanted: Iterable[Any] = n_components
@@ -217,8 +253,5 @@ def _with_sizes(one: Candidate, n_components: Any) -> Candidate:
         wanted = n_components[one.name]
     elif not one.sized:
         return one
-    wanted = [wanted] if isinstance(wanted, int) else list(wanted)
-    sizes = tuple(sorted({tuple(k) if isinstance(k, (tuple, list)) else int(k) for k in wanted}, key=measure))
-    if not sizes or measure(sizes[0]) < 1:
-        raise InputError(f"compare: the sizes of {one.name} must be whole numbers, 1 or more; got {wanted!r}.")
-    return replace(one, sizes=sizes, named=True)
+    sizes = sorted(set(several_sizes(wanted, f"compare: {one.name}")), key=measure)
+    return replace(one, sizes=tuple(sizes), named=True)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import __version__
 from ..base import quiet
+from ..base.options import Whole
 from ..base.passes import table_sums
 from ..data.holdout import HiddenRows, RowsSource
 from ..data.rng import stream
@@ -20,11 +21,11 @@ from ..data.source import Source, open_source
 from ..engine.sweep import sweep_of
 from ..errors import FitError, InputError, LatentBitsError, LatentBitsWarning
 from ..families import TableSize
-from .candidates import Candidate, candidates_for, size_text
+from .candidates import Candidate, candidates_for, check_sizes, size_text
 from .comparison import Comparison, Fitted
 from .hidden_cells import log_losses, predict_hidden
 from .part_store import Store, digest_of_table
-from .plan import Plan, default_budget, n_left, planned
+from .plan import MOST_FOLDS, Plan, default_budget, n_left, planned
 from .scores import Answers, Questions
 
 CHOICE = 1000  # number of the draw of cells by which sizes are chosen
@@ -100,12 +101,14 @@ def compare(
     for name, share in (("cells", cells), ("rows", rows)):
         if not 0 < share <= 0.5:
             raise InputError(f"compare: {name} must be a share above 0 and up to 0.5; got {share!r}.")
-    if folds is not None and (isinstance(folds, bool) or not isinstance(folds, int) or folds < 1):
-        raise InputError(f"compare: folds must be a whole number, 1 or more; got {folds!r}.")
+    complaint = None if folds is None else Whole(1, most=MOST_FOLDS)(folds)
+    if complaint is not None:
+        raise InputError(f"compare: folds {complaint}")
     if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
         raise InputError(f"compare: random_state must be a whole number, 0 or more; got {random_state!r}.")
     candidates = candidates_for(models, n_components)
     source = open_source(X, owner="compare", binarize=binarize)
+    check_sizes(candidates, source)
     sums, _ = table_sums(sweep_of(source, 1))
     varying = (sums.ones > 0) & (sums.ones < sums.observed)
     _check_comparable(source, int(varying.sum()))

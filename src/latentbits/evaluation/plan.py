@@ -17,6 +17,7 @@ FEWEST_ROWS = 500  # a comparison on fewer would not be worth much
 HALVED_WHOLE = 1500  # tables up to this many rows are taken whole for the choice of sizes
 MOST_HELD = 2000  # held-out rows
 FEWEST_HELD = 10
+MOST_FOLDS = 1000  # that a user may ask for
 
 
 @dataclass(frozen=True)

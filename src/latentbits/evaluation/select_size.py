@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..base import frame_of, quiet
+from ..base.options import Whole
 from ..base.sklearn_api import clone, has_fit_parameter
 from ..data.checks import check_weights
 from ..data.holdout import HiddenSource, held_out_rows
 from ..data.source import Source, open_source
 from ..errors import InputError, LatentBitsWarning
+from .candidates import several_sizes
 from .hidden_cells import hidden_losses
+from .plan import MOST_FOLDS
 
 CRITERIA = ("bic", "aic", "cells", "rows")
 # Hiding a tenth of a huge sparse table would hide mostly zeros, and very many; this many cells are plenty.
@@ -116,9 +119,7 @@ def select(
         )
     if isinstance(n_components, int):
         raise InputError("select: n_components must be several numbers to try, e.g. range(1, 9); got one.")
-    numbers = sorted({int(k) for k in n_components})
-    if not numbers or numbers[0] < 1:
-        raise InputError("select: n_components must hold whole numbers, 1 or more.")
+    numbers = sorted(set(several_sizes(n_components, "select")))
     criterion = estimator.criterion if criterion is None else criterion
     if criterion not in CRITERIA:
         raise InputError(f"select: criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
@@ -137,8 +138,9 @@ def select(
     for name, share in (("cells", cells), ("rows", rows)):
         if not 0 < share < 1:
             raise InputError(f"select: {name} must lie between 0 and 1; got {share!r}.")
-    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 1:
-        raise InputError(f"select: folds must be a whole number, 1 or more; got {folds!r}.")
+    complaint = Whole(1, most=MOST_FOLDS)(folds)
+    if complaint is not None:
+        raise InputError(f"select: folds {complaint}")
     if not isinstance(random_state, (int, np.integer)) or random_state < 0:
         raise InputError(f"select: random_state must be a whole number, 0 or more; got {random_state!r}.")
     if criterion == "cells" and sample_weight is not None:
@@ -153,6 +155,7 @@ def select(
         merge=criterion in ("bic", "aic"),
         work=estimator.work,
     )
+    clone(estimator).set_params(n_components=numbers[-1])._check_size(source)
     tell = progress or (lambda done, total, note: None)
     context = _Context(
         estimator,

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__, persist
+from ..data.checks import warn_of_repeated_ids
 from ..data.holdout import RowsSource
 from ..data.source import Source, open_source
 from ..engine.checkpoint import write_atomically
 from ..errors import InputError, LatentBitsError, LatentBitsWarning, TableWarning
 from ..evaluation import Candidate, Comparison, compare
-from ..evaluation.candidates import candidate_of, candidates_for, size_text
+from ..evaluation.candidates import candidate_of, candidates_for, check_sizes, several_sizes, size_text
 from ..evaluation.part_store import digest_of_table
 from ..families import BY_NAME, family_of
 from ..report import page_of
@@ -103,23 +104,27 @@ def explore(
     if tables not in TABLES:
         raise InputError(f"explore: tables must be 'csv' or 'parquet'; got {tables!r}.")
     folder = Path(out)
+    if not (n_components is None or isinstance(n_components, dict)):
+        n_components = several_sizes(n_components, "explore")
+    candidates = candidates_for(models, n_components)
+    if any(one.structure == "other" for one in candidates):
+        raise InputError("explore: only families of this package can be explored with; compare takes others, too.")
     source = open_source(X, owner="explore", binarize=binarize)
+    check_sizes(candidates, source)
     ids, labels = _beside(X, ids, labels, source.shape[0])
     settings = {
         "table": dict(about or {}),
         "explore": {
             "name": name or folder.name,
             "seed": int(random_state),
-            "models": models if isinstance(models, str) else [one.name for one in candidates_for(models)[2:]],
-            "sizes": _sizes(n_components),
+            "models": models if isinstance(models, str) else [one.name for one in candidates[2:]],
+            "sizes": None if isinstance(n_components, dict) else n_components,  # those by family are not written
             "folds": folds,
             "budget": budget,
             "tables": tables,
         },
         "versions": versions(),
     }
-    if any(one.structure == "other" for one in candidates_for(models, n_components)):
-        raise InputError("explore: only families of this package can be explored with; compare takes others, too.")
     _check_folder(folder, resume, (about or {}).get("path"))
     write_atomically(folder / "run.toml", to_toml(settings).encode())
     id_name = "row" if ids is None else str(getattr(X, "id_name", "id")) if type(X).__name__ == "Table" else "id"
@@ -137,22 +142,17 @@ def explore(
     return job.run(models, {"folds": folds, "budget": budget, "n_components": n_components})
 
 
-def _sizes(n_components: Any) -> list[int] | None:
-    """Sizes as they are written to ``run.toml``; those by family are not."""
-    if n_components is None or isinstance(n_components, dict):
-        return None
-    return [int(n_components)] if isinstance(n_components, int) else [int(k) for k in n_components]
-
-
 def _silent(done: float, total: float, note: str) -> None:
     """No progress is shown."""
 
 
 def _beside(X: Any, ids: Any, labels: Any, n_rows: int) -> tuple[list[str] | None, dict[str, list[str]]]:
     """Names and labels of the rows, given or found beside the table."""
+    if ids is not None:
+        ids = [str(i) for i in ids]
+        warn_of_repeated_ids(ids, "ids")
     ids = getattr(X, "ids", None) if ids is None and type(X).__name__ == "Table" else ids
     labels = getattr(X, "labels", None) if labels is None and type(X).__name__ == "Table" else labels
-    ids = None if ids is None else [str(i) for i in ids]
     labels = {str(k): ["" if _blank(v) else str(v) for v in values] for k, values in (labels or {}).items()}
     for what, values in [("ids", ids), *labels.items()]:
         if values is not None and len(values) != n_rows:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..base import LatentBitsEstimator, MembershipsMixin, records
+from ..base.limits import COPIES
 from ..base.options import (
     AcceleratedOptions,
     BitOptions,
@@ -244,6 +245,13 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
                 TableWarning,
                 stacklevel=5,
             )
+
+    def _numbers_kept(self, n_rows: int, n_columns: int) -> int:
+        kept = super()._numbers_kept(n_rows, n_columns)
+        if self._is_automatic:
+            return kept
+        n_functions = int(np.prod(self._basis_shape(self._shape("latent_shape"))))
+        return kept + self._size * (COPIES * n_columns + n_functions)
 
     def _check_extent(self, sums: Totals) -> None:
         """Refuse tables with fewer directions than the map."""

@@ -89,6 +89,10 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
     def _initializer(self, model: TraitModel) -> InitParams:
         return model.init_params
 
+    def _numbers_kept(self, n_rows: int, n_columns: int) -> int:
+        # Every row has a covariance of its scores, every column a system of equations.
+        return super()._numbers_kept(n_rows, n_columns) + (n_rows + n_columns) * int(self.n_components) ** 2
+
     def _set_fitted_attributes(self) -> None:
         self.components_, self.offset_ = self._params.loadings, self._params.offset
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base import ChainsMixin, LatentBitsEstimator, frame_of
 from ..base.common import seed_of
-from ..base.options import Whole
+from ..base.options import MOST_DRAWS, Whole
 from ..base.passes import fingerprint, table_sums
 from ..data.rng import stream
 from ..engine.sweep import sweep_of
@@ -253,8 +253,8 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
                 f"{self._name}: log_evidence is for fixed weight_concentration, beta and gamma; set "
                 "learn_weight_concentration=False and learn_cells=None, and give the values to compare."
             )
-        self._check("n_runs", n_runs, Whole(1))
-        self._check("n_steps", n_steps, Whole(1))
+        self._check("n_runs", n_runs, Whole(1, most=MOST_DRAWS))
+        self._check("n_steps", n_steps, Whole(1, most=MOST_DRAWS))
         fresh = type(self)(**self.get_params(deep=False))
         sweep = sweep_of(fresh._open(X, reset=True), 1)
         sums, _ = table_sums(sweep)

@@ -192,6 +192,7 @@ class GaussianPLSA(RecommendingMixin, OptimiserOptions, LatentBitsEstimator):  #
     accelerate = False
     warm_start = False
     work = 4
+    keeps_rows = True
     option_checks: ClassVar[Mapping[str, Check]] = {
         "user_scale": OneOf(("zscore", "none")),
         "duplicates": OneOf(("error", "last", "mean")),

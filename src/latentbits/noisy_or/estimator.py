@@ -134,6 +134,8 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
     record_types: ClassVar[dict[str, Any]] = records(NoisyOrModel, NoisyOrParams, NoisyOrStats, StreamState, Totals)
     score_kind = "lower bound"
     work = 16
+    keeps_rows = True
+    counted_by_rows = ("n_components", "surplus")
     option_checks: ClassVar[Mapping[str, Check]] = {
         "n_inner": Whole(1),
         "surplus": Whole(0, others=(None,)),
@@ -156,6 +158,10 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
     leak_prior: Any = (1.5, 2.0)
     source_prior: Any = (1.0, 1.0)
     zero_truncated: bool = False
+
+    def _numbers_kept(self, n_rows: int, n_columns: int) -> int:
+        sources = max(stage[0] for stage in self._plan())
+        return super()._numbers_kept(n_rows, n_columns) * sources // int(self.n_components)
 
     def _check_together(self) -> None:
         if self.solver == "exact" and self.n_components > MOST_EXACT:

@@ -9,7 +9,7 @@ import numpy as np
 from ..base import LatentBitsEstimator, frame_of
 from ..base.answers import FILLS
 from ..base.common import seed_of
-from ..base.options import OneOf, Whole
+from ..base.options import MOST_DRAWS, OneOf, Whole
 from ..base.sklearn_api import clone
 from ..data.rng import row_uniforms, stream
 from ..errors import InputError
@@ -183,7 +183,7 @@ class Sources(LatentBitsEstimator):
             With arrays ``value``, ``standard_error`` and ``effective_draws``.
         """
         self._check_fitted()
-        self._check("n_draws", n_draws, Whole(1))
+        self._check("n_draws", n_draws, Whole(1, most=MOST_DRAWS))
         asked = self._ask(X)
         sweep, precomputed = asked.sweep, asked.precomputed
         parts = sweep.collect(RowScores(self._model, seed_of(random_state), int(n_draws)).importance, precomputed)
@@ -204,8 +204,8 @@ class Sources(LatentBitsEstimator):
         (n_rows, n_components) array
         """
         self._check_fitted()
-        self._check("n_sweeps", n_sweeps, Whole(1))
-        self._check("n_burn", n_burn, Whole(0))
+        self._check("n_sweeps", n_sweeps, Whole(1, most=MOST_DRAWS))
+        self._check("n_burn", n_burn, Whole(0, most=MOST_DRAWS))
         return self._ask(X).by_rows(RowScores(self._model, seed_of(random_state), int(n_sweeps), int(n_burn)).gibbs)
 
     def _standing(self, probabilities: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ..base import ChainsMixin, LatentBitsEstimator, records
-from ..base.options import BitOptions, Check, Number, OneOf, Positive, Whole, is_whole, option_fields
+from ..base.options import MOST_DRAWS, BitOptions, Check, Number, OneOf, Positive, Whole, is_whole, option_fields
 from ..data.summary import Totals
 from ..engine.chains import Chain, Plan
 from ..errors import InputError, NotConvergedWarning
@@ -99,7 +99,7 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
     option_checks: ClassVar[Mapping[str, Check]] = {
         "n_epochs": Whole(1),
         "batch_size": Whole(1, others=(None,)),
-        "n_sweeps": Whole(5),
+        "n_sweeps": Whole(5, most=MOST_DRAWS),
         "learning_rate": Positive(),
         "weight_decay": Number(0.0),
         "fill_in": OneOf(FILLS),

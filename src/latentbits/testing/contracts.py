@@ -21,6 +21,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import latentbits
 
+from ..data.checks import Labels
 from ..errors import InputError
 from ..families import family_of
 
@@ -512,6 +513,41 @@ def wrong_shapes_are_refused(family: Family, folder: Path) -> None:
     assert asked
 
 
+class _Untouched:
+    """A table that is open but must not be looked at."""
+
+    n_blocks = 1
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape, self.labels = shape, Labels()
+        self.starts = np.array([0, shape[0]])
+
+    def block(self, b: int) -> Any:
+        """There is nothing to be had."""
+        raise AssertionError("the table was looked at")
+
+
+def absurd_sizes_are_refused(family: Family, folder: Path) -> None:
+    """Sizes that no table of this shape supports, or no machine can hold, are refused before the table is looked at."""
+    n_rows, n_columns = family.table().shape
+    X = family.table() if family.kind == "ratings" else _Untouched((n_rows, n_columns))
+    y = {"y": np.arange(n_rows) % 2} if family.supervised else {}
+    by_rows = [name for name in ("n_components", "surplus") if family.takes(name)]
+    by_memory = [name for name in ("n_draws", "n_warmup", "n_epochs", "n_init") if family.takes(name)]
+    for name in (*by_rows, *(() if family.supervised else by_memory)):
+        estimator = family.make(**{name: 10**12})
+        try:
+            estimator._check_options()
+        except InputError:  # too many for any table
+            continue
+        with _refusal(f"{n_rows} rows × {n_columns} columns"):
+            estimator.fit(X, **y)
+    estimator = family.fitted()
+    if hasattr(estimator, "sample"):
+        with _refusal(f"{10**12} rows × {n_columns} columns"):
+            estimator.sample(10**12)
+
+
 CONTRACTS: dict[str, Callable[[Family, Path], None]] = {
     contract.__name__: contract
     for contract in (
@@ -531,5 +567,6 @@ CONTRACTS: dict[str, Callable[[Family, Path], None]] = {
         draws_do_not_depend_on_blocks,
         explanations_add_up,
         wrong_shapes_are_refused,
+        absurd_sizes_are_refused,
     )
 }
