@@ -14,6 +14,7 @@ import pytest
 import latentbits
 from latentbits.cli.main import main
 from latentbits.datasets.embedded import path_of
+from latentbits.engine.locks import held
 
 VOTES = str(path_of("votes"))
 
@@ -402,3 +403,31 @@ def test_repeated_ids_are_told_at_once(capsys, tmp_path, monkeypatch, model):
     assert "10 rows are called 'y'" in err
     with pytest.warns(latentbits.errors.TableWarning, match="column 'ids': 1 id occurs"), pytest.raises(ValueError):
         latentbits.explore(np.eye(3), tmp_path / "out", ids=["a", "b", "a"])
+
+
+def test_two_fits_of_one_model_file(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    checkpoint = tmp_path / "m.latentbits.checkpoint"
+    (tmp_path / "link.latentbits").symlink_to("m.latentbits")
+    with held(tmp_path / ".m.latentbits.lock", "m.latentbits"):
+        checkpoint.write_text("of the other fit")
+        for target in ("m.latentbits", "link.latentbits"):
+            _, err = run(capsys, "fit", VOTES, "--label", "party", "-o", target, code=2)
+            assert f"{target} is being written by another run (process {os.getpid()} on " in err
+        assert checkpoint.read_text() == "of the other fit"
+    checkpoint.unlink()
+    run(capsys, "fit", VOTES, "--label", "party", "--starts", 1, "-o", "link.latentbits")
+    assert sorted(os.listdir(tmp_path)) == ["link.latentbits", "m.latentbits"]
+    assert (tmp_path / "link.latentbits").is_symlink()
+
+
+def test_output_through_links(capsys, tmp_path, model):
+    (tmp_path / "data").mkdir()
+    link = tmp_path / "link.csv"
+    link.symlink_to("data/rows.csv")
+    run(capsys, "sample", model, "-n", 3, "-o", link)
+    assert link.is_symlink() and len(rows_of((tmp_path / "data" / "rows.csv").read_text())) == 3
+    link.unlink()
+    link.symlink_to("nowhere/rows.csv")
+    _, err = run(capsys, "sample", model, "-n", 3, "-o", link, code=2)
+    assert "is a link to nowhere/rows.csv, where no file can be" in err

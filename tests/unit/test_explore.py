@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from latentbits.data import read_table
 from latentbits.data.source import open_source
 from latentbits.data.triage import advice, columns_of
 from latentbits.datasets import make_aspect, make_mixture
+from latentbits.engine.locks import held
 from latentbits.errors import FileError, InputError, LatentBitsWarning
 from latentbits.evaluation import Adapted
 from latentbits.exploring import explore, facts_of
@@ -346,6 +348,93 @@ def test_killed_and_resumed(capsys, not_killed, tmp_path, sign):
         assert "--resume" in err and "Traceback" not in err
     run(capsys, "explore", "--resume", "--out", tmp_path / "killed")  # the folder knows the rest
     assert content_of(tmp_path / "killed") == straight
+
+
+def test_parts_that_are_not_ours_are_kept(table, tmp_path):
+    options = {"models": ["mixture"], "n_components": [2], "folds": 1}
+    theirs = tmp_path / ".parts" / "thesis.txt"
+    theirs.parent.mkdir()
+    theirs.write_text("mine")
+    for resume in (False, True):
+        with pytest.raises(InputError, match=r"thesis\.txt is there, but not from an exploration; it is not removed"):
+            quietly(table.data, tmp_path, resume=resume, **options)
+    assert theirs.read_text() == "mine" and [file.name for file in tmp_path.iterdir()] == [".parts"]
+    theirs.rename(theirs.with_name("0123456789abcdef.part"))  # a name like ours, in a folder that is not
+    with pytest.raises(InputError, match=r"0123456789abcdef\.part is there"):
+        quietly(table.data, tmp_path, **options)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / ".parts").symlink_to(tmp_path / ".parts")
+    with pytest.raises(InputError, match=r"linked/\.parts is there"):
+        quietly(table.data, tmp_path / "linked", **options)
+
+    class Drops:
+        """Puts a file among the parts of a running exploration."""
+
+        def __call__(self, done, total, note):
+            (tmp_path / "ours" / ".parts" / "notes.txt").write_text("mine")
+
+    quietly(table.data, tmp_path / "ours", progress=Drops(), **options)
+    assert [file.name for file in (tmp_path / "ours" / ".parts").iterdir()] == ["notes.txt"]
+
+
+def test_one_run_in_a_folder_at_a_time(table, tmp_path):
+    options = {"models": ["mixture"], "n_components": [2], "folds": 1}
+    lock, refusals = tmp_path / ".latentbits-lock", []
+
+    def second(done, total, note):
+        if not refusals:
+            with pytest.raises(InputError, match=f"another run .process {os.getpid()} on ") as refused:
+                quietly(table.data, tmp_path, **options)
+            refusals.append(refused)
+
+    quietly(table.data, tmp_path, progress=second, **options)
+    assert refusals and not lock.exists() and (tmp_path / "report.html").exists()
+    with pytest.raises(KeyboardInterrupt):
+        quietly(table.data, tmp_path, progress=Interrupt(2), **options)
+    assert not lock.exists()
+    lock.write_text("my own notes")
+    with pytest.raises(InputError, match="is no lock of latentbits"):
+        quietly(table.data, tmp_path, **options)
+    assert lock.read_text() == "my own notes"
+
+
+def test_locks_of_processes(tmp_path):
+    """A lock that another process holds is refused; that of one that was killed is taken over."""
+    code = (
+        "import sys, time; from pathlib import Path; from latentbits.engine.locks import held\n"
+        "with held(Path(sys.argv[1]), 'it'): print('held', flush=True); time.sleep(60)"
+    )
+    lock = tmp_path / "lock"
+    other = subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE, text=True)
+    assert other.stdout.readline() == "held\n"
+    with pytest.raises(FileError, match=rf"it is being written by another run \(process {other.pid} on "):
+        with held(lock, "it"):
+            raise AssertionError("it was not refused")
+    other.kill()
+    other.communicate()
+    assert lock.exists()
+    with held(lock, "it"):
+        assert json.loads(lock.read_text())["pid"] == os.getpid()
+    assert not lock.exists()
+
+
+def test_file_systems_without_locks(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def unsupported(*arguments):
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(fcntl, "flock", unsupported)
+    lock, owner = tmp_path / "lock", {"kind": "latentbits lock", "host": platform.node(), "started": "now"}
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    lock.write_text(json.dumps({**owner, "pid": gone.pid}))
+    with held(lock, "it"):
+        pass
+    for theirs in ({"pid": os.getppid()}, {"pid": gone.pid, "host": "elsewhere"}):
+        lock.write_text(json.dumps({**owner, **theirs}))
+        with pytest.raises(FileError, match=f"process {theirs['pid']} on"), held(lock, "it"):
+            pass
 
 
 def test_repeated_from_its_settings(capsys, tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from latentbits import BernoulliMixture
 from latentbits.data.source import open_source
 from latentbits.data.summary import totals
 from latentbits.datasets import make_mixture
+from latentbits.engine.checkpoint import write_atomically
 from latentbits.errors import FileError, InputError, LatentBitsWarning, NotConvergedWarning, TableWarning
 from latentbits.evaluation import ChowLiuTree, IndependentColumns
 from latentbits.testing.contracts import assert_same_bits
@@ -236,6 +237,37 @@ def test_files_get_the_usual_permissions(tmp_path):
     (tmp_path / "m").chmod(0o640)
     model.save(tmp_path / "m")
     assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o640
+
+
+def test_links_are_followed(tmp_path):
+    (tmp_path / "data").mkdir()
+    place, link = tmp_path / "data" / "place.csv", tmp_path / "link.csv"
+    link.symlink_to("data/place.csv")
+    write_atomically(link, b"first")  # nothing is there yet
+    place.chmod(0o600)
+    write_atomically(link, b"second")
+    assert link.is_symlink() and place.read_bytes() == b"second" and stat.S_IMODE(place.stat().st_mode) == 0o600
+    model = tmp_path / "m.latentbits"
+    model.symlink_to("data/model")
+    BernoulliMixture(2, n_init=1, random_state=0).fit(T).save(model)
+    assert model.is_symlink() and latentbits.load(tmp_path / "data" / "model").n_components == 2
+    for name, goal in (("nowhere", "none/there.csv"), ("round", "round")):
+        (tmp_path / name).symlink_to(goal)
+        with pytest.raises(FileError, match=f"is a link to {goal}, where no file can be"):
+            write_atomically(tmp_path / name, b"third")
+    assert not (tmp_path / "none").exists()
+    place.chmod(0o444)
+    with pytest.raises(FileError, match="write-protected"):
+        write_atomically(link, b"third")
+    assert place.read_bytes() == b"second" and sorted(os.listdir(tmp_path / "data")) == ["model", "place.csv"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_pipes_are_written_to(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE)
+    write_atomically(tmp_path / "pipe", b"through")
+    assert reader.communicate(timeout=30)[0] == b"through" and stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
 def test_small_integers_do_not_wrap():

@@ -146,6 +146,9 @@ def fit(
     jobs: Jobs = 1,
 ) -> None:
     """Fit a model to TABLE, save it, and show its components."""
+    from ..engine.checkpoint import followed
+    from ..engine.locks import held
+
     target = (
         Path(out)
         if out
@@ -174,7 +177,8 @@ def fit(
         callbacks=_listeners(),
     )
     estimator._check_options()
-    with _told():
+    place = followed(target)
+    with _told(), held(place.with_name(f".{place.name}.lock"), target):
         opened = table.open(values=_takes_values(model))
         if not resume and checkpoint.exists():
             _discard(checkpoint)
@@ -185,7 +189,7 @@ def fit(
                 error.add_note(f"The state is in {checkpoint}; the same command with --resume goes on from there.")
             raise
         estimator.set_params(checkpoint=None, callbacks=None).save(target)
-    checkpoint.unlink(missing_ok=True)
+        checkpoint.unlink(missing_ok=True)
     show_components(estimator)
     print(estimator.summary())
     print(f"model: {target}")
@@ -193,10 +197,11 @@ def fit(
 
 def _check_model_target(target: Path) -> None:
     """Refuse to write over anything that is not a model."""
-    from ..engine.checkpoint import read_sealed
+    from ..engine.checkpoint import followed, read_sealed
 
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file with --out.")
+    followed(target)
     if target.exists():
         try:
             read_sealed(target, "model")

@@ -46,6 +46,10 @@ def check_target(out: str | None) -> None:
         raise InputError(f"{out}: the output must be one of {', '.join(SUFFIXES)}.")
     if Path(out).is_dir():
         raise InputError(f"{out} is a folder; name a file.")
+    if Path(out).is_symlink():
+        from ..engine.checkpoint import followed
+
+        followed(Path(out))
 
 
 def write_rows(rows: list[dict[str, Any]], columns: list[str], out: str | None) -> None:

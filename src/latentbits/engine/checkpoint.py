@@ -44,10 +44,26 @@ def write_sealed(path: str | os.PathLike[str], kind: str, header: dict[str, Any]
     write_atomically(target, content)
 
 
+def followed(target: Path) -> Path:
+    """The file that is written if a path is: where a link leads to, which stays a link."""
+    if not target.is_symlink():
+        return target
+    place = Path(os.path.realpath(target))
+    if place.is_symlink() or not place.parent.is_dir():
+        raise FileError(f"{target} is a link to {os.readlink(target)}, where no file can be; mend or remove the link.")
+    return place
+
+
 def write_atomically(target: Path, content: bytes) -> None:
-    """Write bytes aside, flush them to disk, and rename."""
+    """Write bytes aside, flush them to disk, and rename; links are followed, devices and pipes written to."""
     try:
+        if target.exists() and not (target.is_file() or target.is_dir()):
+            target.write_bytes(content)
+            return
+        target = followed(target)
         target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not target.stat().st_mode & 0o222:
+            raise FileError(f"{target} is write-protected; it is not written over.")
         handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
         raise FileError(f"{target} cannot be written: {error.strerror or error}.") from None

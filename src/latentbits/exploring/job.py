@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import time
 import warnings
 from collections.abc import Callable
@@ -17,10 +16,11 @@ from ..data.checks import warn_of_repeated_ids
 from ..data.holdout import RowsSource
 from ..data.source import Source, open_source
 from ..engine.checkpoint import write_atomically
+from ..engine.locks import held
 from ..errors import InputError, LatentBitsError, LatentBitsWarning, TableWarning
 from ..evaluation import Candidate, Comparison, compare
 from ..evaluation.candidates import candidate_of, candidates_for, check_sizes, several_sizes, size_text
-from ..evaluation.part_store import digest_of_table
+from ..evaluation.part_store import check_parts, digest_of_table, mark_parts, remove_parts
 from ..families import BY_NAME, family_of
 from ..report import page_of
 from .analysis import (
@@ -38,6 +38,7 @@ from .page_content import content_of
 from .settings import read_settings, to_toml, versions
 
 PARTS = ".parts"
+LOCK = ".latentbits-lock"
 
 
 def explore(
@@ -126,7 +127,6 @@ def explore(
         "versions": versions(),
     }
     _check_folder(folder, resume, (about or {}).get("path"))
-    write_atomically(folder / "run.toml", to_toml(settings).encode())
     id_name = "row" if ids is None else str(getattr(X, "id_name", "id")) if type(X).__name__ == "Table" else "id"
     job = _Job(
         folder=folder,
@@ -139,7 +139,13 @@ def explore(
         tell=progress or _silent,
         binarize=binarize,
     )
-    return job.run(models, {"folds": folds, "budget": budget, "n_components": n_components})
+    with held(folder / LOCK, folder):
+        if not resume and (folder / PARTS).is_dir():
+            check_parts(folder / PARTS)
+            remove_parts(folder / PARTS)
+        write_atomically(folder / "run.toml", to_toml(settings).encode())
+        mark_parts(folder / PARTS)
+        return job.run(models, {"folds": folds, "budget": budget, "n_components": n_components})
 
 
 def _silent(done: float, total: float, note: str) -> None:
@@ -182,10 +188,9 @@ def _check_folder(folder: Path, resume: bool, table: str | None) -> None:
         raise InputError(
             f"{folder / there[0]} is there, but not from an exploration; it is not written over. Name another --out."
         )
+    check_parts(folder / PARTS)
     if resume and not (folder / PARTS).is_dir():
         raise InputError(f"there is no interrupted run in {folder} to resume; run without --resume.")
-    if not resume and (folder / PARTS).is_dir():
-        shutil.rmtree(folder / PARTS)
 
 
 def _is_ours(settings: Path) -> bool:
@@ -232,7 +237,7 @@ class _Job:
         whole = self.analysed(facts, found, winner, several)
         self.say(0.98, "writing")
         write_all(whole)
-        shutil.rmtree(self.folder / PARTS, ignore_errors=True)
+        remove_parts(self.folder / PARTS)
         self.say(1.0, "done")
         return whole
 
