@@ -9,10 +9,12 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import latentbits
 from latentbits.cli.main import main
+from latentbits.data.writing import delimited
 from latentbits.datasets.embedded import path_of
 from latentbits.engine.locks import held
 
@@ -431,3 +433,68 @@ def test_output_through_links(capsys, tmp_path, model):
     link.symlink_to("nowhere/rows.csv")
     _, err = run(capsys, "sample", model, "-n", 3, "-o", link, code=2)
     assert "is a link to nowhere/rows.csv, where no file can be" in err
+
+
+FORMULAS = ["=1+1", "+x", "-x", "@SUM(a)", "\t=1", "-5", "plain", "a=b"]
+GUARDED = ["'=1+1", "'+x", "'-x", "'@SUM(a)", "'\t=1", "-5", "plain", "a=b"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet"])
+def test_safe_csv(capsys, tmp_path, ending):
+    """Names that look like formulas go out as they are, and with --safe-csv with an apostrophe before them."""
+    table = tmp_path / "t.csv"
+    cells = "".join(f'"{name}",{i % 2},{1 - i % 2}\n' for i, name in enumerate(FORMULAS))
+    table.write_text(f"id,=cmd|calc,b\n{cells}")
+    fitted, out = tmp_path / "m", tmp_path / f"o.{ending}"
+    run(capsys, "fit", table, "--id", "id", "-k", 1, "-o", fitted)
+    found = {}
+    for safe in ((), ("--safe-csv",)):
+        run(capsys, "impute", fitted, table, "--id", "id", "-o", out, *safe)
+        read = pd.read_parquet if ending == "parquet" else pd.read_table if ending == "tsv" else pd.read_csv
+        found[safe] = read(out).astype({"id": str})
+    plain, guarded = found.values()
+    assert plain["id"].tolist() == FORMULAS and plain.columns[1] == "=cmd|calc"
+    changed = ending != "parquet"  # Parquet has no formulas
+    assert guarded["id"].tolist() == (GUARDED if changed else FORMULAS)
+    assert guarded.columns[1] == "'" * changed + "=cmd|calc"
+
+
+def test_safe_csv_is_where_tables_are_written(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for command in (
+        "transform",
+        "impute",
+        "explain",
+        "select",
+        "sample",
+        "expand",
+        "compare",
+        "recommend",
+        "classify",
+        "links",
+    ):
+        assert "--safe-csv" in run(capsys, command, "--help")[0], command
+    rows = "".join(f"-r{i},{i % 2},{i % 2},{(i + 1) % 2}\n" for i in range(60))
+    (tmp_path / "t.csv").write_text(f"id,@a,=b,c\n{rows}")
+    run(
+        capsys,
+        "explore",
+        "t.csv",
+        "--id",
+        "id",
+        "--models",
+        "mixture",
+        "--sizes",
+        2,
+        "--folds",
+        1,
+        "--safe-csv",
+        "-o",
+        "o",
+    )
+    assert (tmp_path / "o" / "rows.csv").read_text().splitlines()[1].startswith("'-r0,")
+    assert "'@a" in (tmp_path / "o" / "components.csv").read_text()
+    run(capsys, "explore", "--config", "o/run.toml", "-o", "again")
+    for name in ("rows.csv", "components.csv"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "o" / name).read_bytes()
+    assert delimited([{"x": -0.5, "y": -np.inf}], ["x", "y"], ",", safe=True) == "x,y\n-0.5,-inf\n"

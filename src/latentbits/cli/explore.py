@@ -12,7 +12,7 @@ import typer
 
 from ..errors import InputError
 from ..families import FAMILIES, MOST_SIZES
-from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
+from .options import Jobs, ModelPath, Out, SafeCsv, Seed, TableFile, reads_table
 from .output import check_target, write_rows
 from .progress import progress_shown
 
@@ -88,6 +88,7 @@ def explore(
     tables: Annotated[
         str | None, typer.Option("--tables", help="Format of the tables: csv (default) or parquet.")
     ] = None,
+    safe_csv: SafeCsv = False,
     config: Annotated[str | None, typer.Option("--config", help="Repeat the run of this run.toml.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with an interrupted run; `--resume --out FOLDER` is enough.")
@@ -105,6 +106,7 @@ def explore(
         "budget": seconds_of(budget),
         "folds": folds,
         "tables": tables,
+        "safe_csv": safe_csv or None,
         "random_state": seed,
     }
     from ..exploring import explore as run
@@ -156,6 +158,7 @@ def _of_config(config: str) -> tuple[TableFile, dict[str, Any], str]:
         "budget": asked.get("budget"),
         "folds": asked.get("folds"),
         "tables": asked.get("tables", "csv"),
+        "safe_csv": asked.get("safe_csv", False),
         "random_state": asked.get("seed", 0),
     }
     return TableFile.of_settings(about), options, str(asked.get("name", "table"))

@@ -11,12 +11,13 @@ import typer
 
 from ..errors import InputError, need
 from .models import Setting, Starts, _estimator, _listeners, _loaded, _row_names, _told
-from .options import Jobs, Seed, TableFile, reads_table
+from .options import Jobs, Seed, TableFile, reads_table, writes_csv
 from .output import check_target, matrix_rows, write_rows
 
 GRAPHS = (".graphml", ".gexf")
 
 
+@writes_csv
 @reads_table
 def links(
     table: TableFile,

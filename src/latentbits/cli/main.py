@@ -21,6 +21,7 @@ from . import explore as exploring
 from . import links as link_analysis
 from . import models, weights
 from . import reproduce as experiments
+from .options import has_output, writes_csv
 
 app = typer.Typer(
     name="latentbits",
@@ -62,7 +63,7 @@ for _command in (
     experiments.reproduce,
     data_commands.doctor,
 ):
-    app.command()(_interruptible(_command))
+    app.command()(_interruptible(writes_csv(_command) if has_output(_command) else _command))
 app.add_typer(data_commands.app, name="data")
 
 

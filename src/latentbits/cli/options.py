@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import CellError
-from .output import told
+from .output import SAFE_CSV, told
 
 
 def _threshold(text: str) -> float:
@@ -84,6 +84,10 @@ Fields = Annotated[
     typer.Option("--fields", help="Of triples: the fields that are row, column and value, e.g. user,item or 1,3."),
 ]
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Output file (.csv, .csv.gz, .parquet); default: stdout.")]
+SafeCsv = Annotated[
+    bool,
+    typer.Option("--safe-csv", help="In CSV and TSV, put ' before text that a spreadsheet would take for a formula."),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 Jobs = Annotated[int, typer.Option("--jobs", help="Threads; the result does not depend on it.")]
 
@@ -265,3 +269,27 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run
+
+
+def writes_csv(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option ``--safe-csv``, which :func:`~latentbits.cli.output.write_rows` heeds."""
+    signature = inspect.signature(command, eval_str=True)
+
+    @functools.wraps(command)
+    def run(*args: Any, safe_csv: bool = False, **given: Any) -> None:
+        before = SAFE_CSV.set(safe_csv)
+        try:
+            command(*args, **given)
+        finally:
+            SAFE_CSV.reset(before)
+
+    option = inspect.Parameter("safe_csv", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=SafeCsv)
+    parameters = [*signature.parameters.values(), option]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def has_output(command: Callable[..., None]) -> bool:
+    """Whether a command writes a table where ``--out`` says."""
+    return any(p.annotation == Out for p in inspect.signature(command, eval_str=True).parameters.values())

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -52,16 +53,20 @@ def check_target(out: str | None) -> None:
         followed(Path(out))
 
 
+# Whether text that a spreadsheet would take for a formula is guarded; set by --safe-csv.
+SAFE_CSV: ContextVar[bool] = ContextVar("safe_csv", default=False)
+
+
 def write_rows(rows: list[dict[str, Any]], columns: list[str], out: str | None) -> None:
     """Write rows to a file, or as CSV to standard output."""
     from ..data.writing import delimited, table_bytes
 
     if out is None:
-        sys.stdout.write(delimited(rows, columns, ","))
+        sys.stdout.write(delimited(rows, columns, ",", SAFE_CSV.get()))
         return
     from ..engine.checkpoint import write_atomically
 
-    write_atomically(Path(out), table_bytes(rows, columns, out))
+    write_atomically(Path(out), table_bytes(rows, columns, out, SAFE_CSV.get()))
     print(f"wrote {len(rows)} rows to {out}", file=sys.stderr)
 
 

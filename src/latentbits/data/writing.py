@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +15,40 @@ from ..errors import need
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 
 
-def table_bytes(rows: list[dict[str, Any]], columns: list[str], name: str) -> bytes:
-    """Rows in the format that the name of a file stands for."""
+# What spreadsheets take for the beginning of a formula; also in the wide forms of East Asian scripts.
+FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def table_bytes(rows: list[dict[str, Any]], columns: list[str], name: str, safe: bool = False) -> bytes:
+    """Rows in the format that the name of a file stands for; ``safe`` is for delimited text, see :func:`guarded`."""
     if name.endswith(".parquet"):
         return _parquet(rows, columns)
-    text = delimited(rows, columns, "\t" if ".tsv" in Path(name).name else ",").encode()
+    text = delimited(rows, columns, "\t" if ".tsv" in Path(name).name else ",", safe).encode()
     return gzip.compress(text, mtime=0) if name.endswith(".gz") else text
 
 
-def delimited(rows: list[dict[str, Any]], columns: list[str], delimiter: str) -> str:
-    """Rows as delimited text."""
+def delimited(rows: list[dict[str, Any]], columns: list[str], delimiter: str, safe: bool = False) -> str:
+    """Rows as delimited text, with all text that might be a formula :func:`guarded` if it is to be ``safe``."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow([guarded(column) if safe else column for column in columns])
     for row in rows:
-        writer.writerow([_text(row.get(column)) for column in columns])
+        values = [row.get(column) for column in columns]
+        writer.writerow([guarded(value) if safe and isinstance(value, str) else _text(value) for value in values])
     return buffer.getvalue()
+
+
+def guarded(text: str) -> str:
+    """Text with an apostrophe before it if a spreadsheet would take it for a formula; numbers stay as they are.
+
+    Examples
+    --------
+    >>> [guarded(text) for text in ("=1+1", "-0.5", "-x", "a=b")]
+    ["'=1+1", '-0.5', "'-x", 'a=b']
+    """
+    first = text.lstrip()[:1]
+    return f"'{text}" if first and first in FORMULA and not NUMBER.fullmatch(text) else text
 
 
 def _text(value: Any) -> str:

@@ -80,6 +80,8 @@ class Exploration:
     settings : dict
         What ``run.toml`` holds.
     tables : {"csv", "parquet"}
+    safe_csv : bool
+        Whether text that a spreadsheet would take for a formula is guarded in CSV tables.
     seconds : dict
         Time of the steps.
     """
@@ -99,6 +101,7 @@ class Exploration:
     notes: list[str]
     settings: dict[str, dict[str, Any]]
     tables: str = "csv"
+    safe_csv: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property

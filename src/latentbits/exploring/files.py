@@ -24,7 +24,7 @@ def write_all(found: Exploration) -> None:
     for name, (rows, columns) in _tables(found).items():
         file = f"{name}.{found.tables}"
         written.add(file)
-        write_atomically(found.folder / file, table_bytes(rows, columns, file))
+        write_atomically(found.folder / file, table_bytes(rows, columns, file, found.safe_csv))
     found.winner.model.save(found.folder / "model.latentbits")
     if found.several is not None:
         written.add("several.latentbits")

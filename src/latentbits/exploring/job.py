@@ -56,6 +56,7 @@ def explore(
     n_jobs: int | None = None,
     binarize: float | None = None,
     tables: str = "csv",
+    safe_csv: bool = False,
     resume: bool = False,
     progress: Callable[[float, float, str], None] | None = None,
     about: dict[str, Any] | None = None,
@@ -83,6 +84,8 @@ def explore(
         As in :func:`~latentbits.compare`.
     tables : {"csv", "parquet"}
         Format of the tables.
+    safe_csv : bool
+        Put an apostrophe before text of CSV tables that a spreadsheet would take for a formula.
     resume : bool
         Go on with an interrupted run in the same folder.
     progress : function, optional
@@ -123,6 +126,7 @@ def explore(
             "folds": folds,
             "budget": budget,
             "tables": tables,
+            "safe_csv": bool(safe_csv) or None,  # None is not written
         },
         "versions": versions(),
     }
@@ -135,6 +139,7 @@ def explore(
         seed=int(random_state),
         n_jobs=n_jobs,
         tables=tables,
+        safe_csv=bool(safe_csv),
         settings=settings,
         tell=progress or _silent,
         binarize=binarize,
@@ -214,6 +219,7 @@ class _Job:
     tables: str
     settings: dict[str, dict[str, Any]]
     tell: Callable[[float, float, str], None]
+    safe_csv: bool = False
     binarize: float | None = None
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -265,6 +271,7 @@ class _Job:
             notes=self.notes,
             settings=self.settings,
             tables=self.tables,
+            safe_csv=self.safe_csv,
             seconds=self.seconds,
         )
 
