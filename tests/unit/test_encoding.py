@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import latentbits
 from latentbits.cli.main import main
 from latentbits.data import encode, open_source, read_table
-from latentbits.data.encoding import Encoding, Reading, columns_like, rule_of_text, rules_of
+from latentbits.data.encoding import Encoding, Reading, columns_like, rule_of_text, rules_of, unreadable
 from latentbits.errors import CellError, FileError, InputError, InputTypeError, TableWarning
 
 pd = pytest.importorskip("pandas")
@@ -128,7 +128,20 @@ def test_rules_are_typed_and_remembered():
     reading = Reading(Encoding(None, ("ja",), ("nein",), ("9",), rules_of(RULES)), "name", ("x",), {"delimiter": ";"})
     record = json.loads(json.dumps(reading.record()))
     assert Reading.of_record(record) == reading
-    assert Reading().record() == {}
+    assert Reading().record() == {} and unreadable(record) is None
+    for wrong in (
+        {"one": "ja"},
+        {"one": [3]},
+        {"file": {"delimiter": 3}},
+        {"file": {"fields": "a"}},
+        {"file": {"open": "x"}},
+        {"rules": [{"columns": "q"}]},
+        {"rules": [{"ones": ["1"]}]},
+        {"rules": [3]},
+        {"more": 1},
+        {"binarize": "x"},
+    ):
+        assert unreadable(wrong) is not None
     assert columns_like("a..b", ["b", "x", "a"]) == ["b", "x", "a"]
 
 

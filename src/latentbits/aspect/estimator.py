@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, RowStateMixin, records
 from ..base.common import digest_of
 from ..base.options import (
@@ -126,6 +127,16 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
     record_types: ClassVar[dict[str, Any]] = records(
         AspectModel, AspectParams, AspectStats, RowSums, Tally, LatentSample, StreamState, Totals
     )
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": AspectParams,
+        "_model": AspectModel,
+        "weights_": Annotated[Any, of.shares("K")],
+        "component_kinds_": list[str],
+        "phantoms_": list[of.Component],
+        "latent_sample_": Annotated[Any, of.shares("R", "K")],
+        "conditional_log_likelihood_": of.Maybe(of.AnyNumber),
+        "stability_": of.Maybe(Annotated[Any, of.reals("K", nan=True)]),
+    }
     score_kind = "estimate"
     work = 16
     needs_variation = True

@@ -28,10 +28,11 @@ all causes.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import ONE, UNKNOWN, Block, Float, TileMarks, row_hashes
 from ..data.rng import content_uniforms, stream
 from ..engine.protocols import ExtraPass
@@ -76,22 +77,28 @@ class AspectModel(AspectAnswers):
     params_type = AspectParams
     has_row_state = True
 
-    n_components: int
-    prior_on: Float
-    prior_off: Float
-    active: np.ndarray
-    constant: Float
-    rate: Float
-    known: Float
-    concentration: float = 1.0
-    n_pinned: int = 0  # causes held where they are, the last ones
-    n_pinned_on: int = 0  # of them, always on
-    total_weight: float = 1.0
-    row_error: float = 0.0
-    fold_tol: float = 1e-6
-    clip: float = 0.0  # cell probabilities of the empirical-Bayes score stay this far from 0 and 1
-    phantoms: tuple[int, ...] = ()  # causes of a fit that explain zeros beside the content
+    n_components: of.Size
+    prior_on: Annotated[Float, of.amounts("D")]
+    prior_off: Annotated[Float, of.amounts("D")]
+    active: Annotated[np.ndarray, of.flags("D")]
+    constant: Annotated[Float, of.shares("D")]
+    rate: Annotated[Float, of.shares("D")]
+    known: Annotated[Float, of.shares("D")]
+    concentration: of.Amount = 1.0
+    n_pinned: of.Count = 0  # causes held where they are, the last ones
+    n_pinned_on: of.Count = 0  # of them, always on
+    total_weight: of.Amount = 1.0
+    row_error: of.Amount = 0.0
+    fold_tol: of.Amount = 1e-6
+    clip: of.Share = 0.0  # cell probabilities of the empirical-Bayes score stay this far from 0 and 1
+    phantoms: tuple[of.Component, ...] = ()  # causes of a fit that explain zeros beside the content
     posterior: bool = False  # cells are filled by the mean over memberships, not at the best ones
+
+    def contradiction(self) -> str | None:
+        """What is wrong with the model as a whole."""
+        if self.n_pinned_on <= self.n_pinned <= self.n_components:
+            return None
+        return f"must hold {self.n_components} causes at most where they are; it has {self.n_pinned}, {self.n_pinned_on} on"
 
     @property
     def slack(self) -> float:  # type: ignore[override]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Float
 from ..maths.empirical_bayes import LatentSample
 from .series import Moments, RowSums, Split
@@ -17,17 +18,17 @@ FLOOR = 1e-10
 class Tally(NamedTuple):
     """What the causes of a fit did, summed over all cells: the numbers behind shares and phantoms."""
 
-    on: Float  # (K,) expected ones
-    off: Float  # (K,) expected zeros
-    mass: Float  # (K,) sum of memberships
-    pure: Float  # (K,) the part of it from rows that belong to the cause by more than 0.9
+    on: Annotated[Float, of.amounts("K")]  # expected ones
+    off: Annotated[Float, of.amounts("K")]  # expected zeros
+    mass: Annotated[Float, of.amounts("K")]  # sum of memberships
+    pure: Annotated[Float, of.amounts("K")]  # the part of it from rows that belong to the cause by more than 0.9
     log_likelihood: float  # of the columns that vary, at the fitted memberships; 0 after a stream, which has none
 
 
 class AspectParams(NamedTuple):
-    """P(cell = 1 | cause) (K, D); after a fit also its tally and the remembered memberships."""
+    """P(cell = 1 | cause); after a fit also its tally and the remembered memberships."""
 
-    probs: Float
+    probs: Annotated[Float, of.shares("K", "D")]
     tally: Tally | None = None
     latent: LatentSample | None = None
 
@@ -35,11 +36,11 @@ class AspectParams(NamedTuple):
 class AspectStats(NamedTuple):
     """Sums over rows.  From blocks: sums of s/p at ones and s/(1-p) at zeros; gathered: expected counts."""
 
-    on: Float  # (D, K)
-    off: Float  # (D, K)
+    on: Annotated[Float, of.amounts("D", "K")]
+    off: Annotated[Float, of.amounts("D", "K")]
     log_likelihood: float
     log_prior: float  # of the memberships
-    weight: float
+    weight: of.Amount
     rows: RowSums
 
 

@@ -15,10 +15,11 @@ most h times that of the polynomial.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Float
 
 # Work per row in multiplications: of a hot column (four products, and a pass over the cells), of a one in a cold column
@@ -160,9 +161,9 @@ def moments_of(probs: Float, split: Split) -> Moments:
 class RowSums(NamedTuple):
     """Weighted sums over rows of products of memberships."""
 
-    first: Float  # (K,)
-    second: Float | None  # (K, K)
-    third: Float | None  # (P, K)
+    first: Annotated[Float, of.amounts("K")]
+    second: Annotated[Float, of.amounts("K", "K")] | None
+    third: Annotated[Float, of.amounts("P", "K")] | None  # P products of two memberships
 
 
 def row_sums(shares: Float, weighted: Float, pairs: Float | None, degree: int) -> RowSums:

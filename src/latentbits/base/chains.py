@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ PER_STEP = 8  # numbers that are kept of every step
 class ChainsMixin(FittingMixin):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator`; families supply ``_process`` and ``_store_chains``."""
 
+    fitted_types: ClassVar[Mapping[str, Any]] = {"fingerprint_": str}
     words: ClassVar[tuple[str, str]] = ("chain", "sweep")  # what runs several times, and of what it consists
     n_chains: int
     n_warmup: int

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Float
 from ..data.checks import check_weights
 from ..data.ratings import Ratings, RatingSource, read_ratings, user_scale
 from ..data.rng import stream
+from ..declared import MisfitError
 from ..errors import InputError
 from .answers import AnswersMixin
 from .common import seed_of
@@ -37,6 +40,20 @@ class Errors(NamedTuple):
 
 class RecommendingMixin(FittingMixin, AnswersMixin):
     """Goes before :class:`~latentbits.base.LatentBitsEstimator`; families define ``_points(ratings, rows, columns)``."""
+
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "weights_": Annotated[Any, of.weights("K")],
+        "means_": Annotated[Any, of.reals("K", "D")],
+        "variances_": Annotated[Any, of.positives("K", "D")],
+        "users_": Annotated[Any, of.names("N")],
+        "items_": Annotated[Any, of.names("D")],
+        "scale_": Annotated[Any, of.reals("*")] | None,
+        "support_": Annotated[Any, of.counts("D")],
+        "overall_": Annotated[Any, of.reals("2")],
+        "rating_indptr_": Annotated[Any, of.Array(("N+1",), "int64", least=0)],
+        "rating_indices_": Annotated[Any, of.places("R", below="D", dtype="int32")],
+        "rating_values_": Annotated[Any, of.reals("R")],
+    }
 
     scale: Any
     user_scale: str
@@ -83,6 +100,21 @@ class RecommendingMixin(FittingMixin, AnswersMixin):
         self.support_ = np.bincount(held.indices[self._counted > 0], minlength=len(self.items_))
         self.overall_ = np.array(self._overall)
         self.rating_indptr_, self.rating_indices_, self.rating_values_ = held.indptr, held.indices, held.values
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        starts, steps = self.rating_indptr_, self.scale_
+        if starts[0] != 0 or starts[-1] != len(self.rating_values_) or (np.diff(starts) < 0).any():
+            raise MisfitError("rating_indptr_ must rise from 0 to the number of ratings")
+        if steps is not None and not (np.isin(self.rating_values_, steps).all() and (np.diff(steps) > 0).all()):
+            raise MisfitError("scale_ must rise and have all ratings on it")
+        if (self.support_ > np.bincount(self.rating_indices_, minlength=len(self.items_))).any():
+            raise MisfitError("support_ must not count more ratings than there are")
+        for name in ("users_", "items_"):
+            if len(np.unique(getattr(self, name))) != len(getattr(self, name)):
+                raise MisfitError(f"{name} must be different from each other")
+        if self.overall_[1] <= 0:
+            raise MisfitError("overall_ must be a mean and a variance above 0")
 
     def _training(self) -> Ratings:
         """The ratings that were fitted."""

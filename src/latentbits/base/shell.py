@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from .. import declared as of
 from ..data.encoding import Reading
 from ..data.source import Source, open_source
-from ..data.summary import Totals
+from ..data.summary import Totals, ValueTotals
 from ..engine.ask import Asked
 from ..engine.stepwise_em import StreamState
 from ..engine.sweep import sweep_of
@@ -50,6 +52,26 @@ class Shell(SavesMixin, RunOptions):
     work: ClassVar[int] = 1
     keeps_rows: ClassVar[bool] = False
     counted_by_rows: ClassVar[tuple[str, ...]] = ("n_components",)
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "components_": Annotated[Any, of.reals("K", "D")],
+        "_params": Any,
+        "_model": Any,
+        "_sums": of.Maybe(Totals | ValueTotals | None),
+        "_stream": of.Maybe(StreamState | None),
+        "_stream_sums": of.Maybe(Totals | None),
+        "marginals_": Annotated[Any, of.chances("D")],
+        "weight_seen_": of.Maybe(of.Amount),
+        "n_iter_": of.Count,
+        "converged_": bool,
+        "objective_": of.Maybe(of.AnyNumber),
+        "n_reached_": of.Maybe(of.Count),
+        "history_": list[list[of.AnyNumber]],
+        "restarts_": of.Maybe(list[dict[str, of.Plain]]),
+        "score_kind_": of.Maybe(Annotated[str, of.words("exact", "lower bound", "estimate")]),
+        "empty_components_": of.Maybe(list[of.Component]),
+        "duplicate_components_": of.Maybe(list[list[of.Component]]),
+        "unobserved_features_": of.Maybe(Annotated[Any, of.places("*", below="D")]),
+    }
 
     # Options that most estimators have; see options.py.
     n_components: Any

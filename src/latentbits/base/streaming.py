@@ -89,7 +89,7 @@ class StreamingMixin(FittingMixin):
 
     def _continue_stream(self, sums: Totals) -> None:
         """Count the next rows in; after a fit its parameters stand for the rows that it saw."""
-        if self._stream_sums is None:
+        if getattr(self, "_stream_sums", None) is None:
             seen = self.weight_seen_
             guess = Totals(seen, self.marginals_ * seen, np.full(len(sums.ones), seen), 0, 0, 0, 0)
             self._stream_sums = getattr(self, "_sums", None) or guess  # older files do not hold the sums

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Float
 from ..data.values import ValueBlock
 from ..maths.topics import tempered_shares
@@ -28,7 +29,7 @@ class PrefixModel(LbgModel):
 
     has_row_state = True
 
-    topic_keywords: Float = field(default_factory=lambda: np.empty(0))
+    topic_keywords: Annotated[Float, of.amounts("K")] = field(default_factory=lambda: np.empty(0))
 
     def e_step(self, block: Any, rows: Any, precomputed: LbgPrecomputed) -> tuple[LbgStats, Any]:
         """Shares of the topics and their sums, with the keywords that the rows have."""

@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -17,6 +17,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from .. import declared as of
 from ..base.common import quiet, seed_of, tags_of_numbers
 from ..base.limits import check_supported
 from ..base.options import Check, OptimiserOptions, is_whole, option_fields
@@ -97,13 +98,21 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
     """
 
     option_checks: ClassVar[Mapping[str, Check]] = {"n_components": TopicNumbers()}
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "classes_": Annotated[Any, of.names("C")],
+        "estimators_": list[BernoulliGaussMixture],
+        "class_log_prior_": Annotated[Any, of.Array(("C",), most=0.0, inf=True)],
+        "threshold_": float,
+        "n_iter_": of.Count,
+        "cv_errors_": of.Maybe(dict[of.Count, of.Share]),
+    }
 
     n_components: Any = field(default=5, kw_only=False)
     n_keywords: Any = "all"
     class_prior: Any = "uniform"
     smoothing: float = 1.0
     value_smoothing: float = 1.0
-    variance_floor: float = 0.01
+    variance_floor: Any = 0.01
     max_iter: int = 500
     n_init: int = 1
     init: Any = "portfolio"
@@ -180,6 +189,13 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
         wanted = self.n_components.values() if isinstance(self.n_components, dict) else (self.n_components,)
         for number in filter(is_whole, wanted):
             check_supported(self._name, "n_components", int(number), shape)
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if len(self.estimators_) != len(np.unique(self.classes_)) or len(self.classes_) < 2:
+            raise of.MisfitError(f"estimators_ must hold one mixture for each of the {len(self.classes_)} classes")
+        if any(estimator.n_features_in_ != self.n_features_in_ for estimator in self.estimators_):
+            raise of.MisfitError(f"estimators_ must be mixtures of {self.n_features_in_} columns")
 
     def _fitted_before(self) -> dict[Any, BernoulliGaussMixture]:
         """The mixtures of the last fit by their classes, which a warm start goes on with."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.common import digest_of
 from ..base.memberships import MostProbable
@@ -123,6 +124,22 @@ class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):
     record_types: ClassVar[dict[str, Any]] = records(
         LbgModel, LbgParams, PrefixModel, SoftModel, SoftParams, Words, ValueTotals
     )
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": LbgParams | SoftParams,
+        "_model": LbgModel | SoftModel,
+        "weights_": Annotated[Any, of.weights("K")],
+        "keyword_prob_": Annotated[Any, of.shares("K", "D")],
+        "keyword_prob_raw_": Annotated[Any, of.amounts("K", "D")],
+        "means_": Annotated[Any, of.reals("K", "D")],
+        "variances_": Annotated[Any, of.positives("K", "D")],
+        "cross_means_": Annotated[Any, of.reals("D")],
+        "cross_variances_": Annotated[Any, of.amounts("D")],
+        "n_keywords_": Annotated[Any, of.amounts("K")] | of.AnyNumber,
+        "expected_rows_": Annotated[Any, of.amounts("K")],
+        "labels_": Annotated[Any, of.places("N", below="K")],
+        "stop_reason_": str,
+        "alternation_": of.Maybe(list[dict[str, of.Plain]]),
+    }
     criterion = "rows"  # BIC counts three numbers for every word and topic, most of which the prior sets
     binarize = REALS
     accelerate = False
@@ -282,6 +299,11 @@ class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):
         learned = params if isinstance(params, SoftParams) else words
         self.cross_means_, self.cross_variances_ = learned.cross_means, learned.cross_variances
         self.n_keywords_ = getattr(self._model, "topic_keywords", self._model.n_keywords)
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if not isinstance(self._params, self._model.params_type):
+            raise of.MisfitError(f"_params must be {self._model.params_type.__name__}, as the model needs them")
 
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of the topic probabilities of every row.

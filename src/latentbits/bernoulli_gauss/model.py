@@ -23,10 +23,11 @@ A. Shashua, G. Pragier, *The Latent Bernoulli-Gauss Model for Data Analysis*.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Float
 from ..data.values import ValueBlock
 from ..engine.protocols import ExtraPass
@@ -40,12 +41,12 @@ LOG_TWO_PI = float(np.log(2 * np.pi))
 class LbgParams(NamedTuple):
     """Topic weights (K,), and of every keyword (K, D): probability, mean, variance; on the way the temperature."""
 
-    weights: Float
-    probs: Float
-    means: Float
-    variances: Float
-    temperature: float = 1.0
-    warming: float = 1.0  # by which the temperature rises from pass to pass
+    weights: Annotated[Float, of.weights("K")]
+    probs: Annotated[Float, of.chances("K", "D")]
+    means: Annotated[Float, of.reals("K", "D")]
+    variances: Annotated[Float, of.positives("K", "D")]
+    temperature: of.Positive = 1.0
+    warming: of.Positive = 1.0  # by which the temperature rises from pass to pass
 
 
 class LbgStats(NamedTuple):
@@ -68,12 +69,12 @@ class LbgPrecomputed(NamedTuple):
 class Words(NamedTuple):
     """What is known of every word (D,) before the topics: all of it depends on the keywords alone."""
 
-    shares: Float  # P(keyword)
-    centers: Float  # mean of its values as a keyword
-    spreads: Float  # variance of them
-    floors: Float  # least variance
-    cross_means: Float
-    cross_variances: Float
+    shares: Annotated[Float, of.shares("D")]  # P(keyword)
+    centers: Annotated[Float, of.reals("D")]  # mean of its values as a keyword
+    spreads: Annotated[Float, of.amounts("D")]  # variance of them
+    floors: Annotated[Float, of.amounts("D")]  # least variance
+    cross_means: Annotated[Float, of.reals("D")]
+    cross_variances: Annotated[Float, of.amounts("D")]
 
 
 def nothing() -> Words:
@@ -88,13 +89,20 @@ class LbgModel(TopicModel):
     params_type: ClassVar[Any] = LbgParams
 
     words: Words = field(default_factory=nothing)
-    n_keywords: float = 20.0
+    n_keywords: of.Amount = 20.0
     by_share: bool = False
     all_ties: bool = False
-    smoothing: float = 1.0  # α: rows' worth of the word's own keyword probability
-    value_smoothing: float = 10.0  # κ: keywords' worth of the word's own Gaussian
-    concentration: float = 1.0  # 1 + β: Dirichlet on the weights
-    total_weight: float = 1.0
+    smoothing: of.Amount = 1.0  # α: rows' worth of the word's own keyword probability
+    value_smoothing: of.Amount = 10.0  # κ: keywords' worth of the word's own Gaussian
+    concentration: of.Amount = 1.0  # 1 + β: Dirichlet on the weights
+    total_weight: of.Amount = 1.0
+
+    def contradiction(self) -> str | None:
+        """What is wrong with the model as a whole."""
+        most = 1 if self.by_share else len(self.words.shares)
+        return (
+            None if self.n_keywords <= most else f"must have n_keywords of {most} or less; it has {self.n_keywords:g}"
+        )
 
     def lengths(self, block: ValueBlock) -> Any:
         """How many of its first entries are keywords of every row."""

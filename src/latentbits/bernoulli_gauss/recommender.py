@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtr
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, frame_of, records
 from ..base.options import Check, Number, OneOf, OptimiserOptions, Positive, Whole, option_fields
 from ..base.recommending import RecommendingMixin
@@ -103,6 +104,11 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
     """
 
     record_types: ClassVar[dict[str, Any]] = records(RatingModel, LbgParams, Words, ValueTotals)
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": LbgParams,
+        "_model": RatingModel,
+        "pooled_": Annotated[Any, of.reals("2")],
+    }
     accelerate = False
     warm_start = False
     work = 4

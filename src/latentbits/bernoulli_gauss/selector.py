@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin
 from sklearn.feature_selection import SelectorMixin
 
+from .. import declared as of
 from ..base.common import tags_of_numbers
 from ..base.options import Check, Share, Whole, option_fields
 from ..base.saving import SavesMixin
@@ -64,6 +65,11 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
     [True, True, True, False]
     """
 
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "estimator_": BernoulliGaussMixture,
+        "scores_": Annotated[Any, of.amounts("D")],
+        "support_mask_": Annotated[Any, of.flags("D")],
+    }
     option_checks: ClassVar[Mapping[str, Check]] = {
         "threshold": Share(),
         "quantile": Share(others=(None,)),
@@ -164,6 +170,11 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
         check_is_fitted(self, "scores_")
         open_source(X, owner=self._name, binarize=REALS)
         return super().inverse_transform(X)
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        if self.estimator_.n_features_in_ != self.n_features_in_ or not self.support_mask_.any():
+            raise of.MisfitError(f"support_mask_ must keep some of the {self.n_features_in_} columns of estimator_")
 
     def _get_support_mask(self) -> Any:
         check_is_fitted(self, "scores_")

@@ -7,10 +7,11 @@ keywords.  Zeros are alike in all rows, so their part is worked out once per wor
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Float
 from ..engine.protocols import ExtraPass
 from ..maths.topics import TopicModel, tempered_shares
@@ -20,14 +21,14 @@ from .model import EDGE, LOG_TWO_PI, Words, nothing
 class SoftParams(NamedTuple):
     """As those of the hard model, and the cross-Gaussians (D,), which are learned too."""
 
-    weights: Float
-    probs: Float
-    means: Float
-    variances: Float
-    cross_means: Float
-    cross_variances: Float
-    temperature: float = 1.0
-    warming: float = 1.0
+    weights: Annotated[Float, of.weights("K")]
+    probs: Annotated[Float, of.chances("K", "D")]
+    means: Annotated[Float, of.reals("K", "D")]
+    variances: Annotated[Float, of.positives("K", "D")]
+    cross_means: Annotated[Float, of.reals("D")]
+    cross_variances: Annotated[Float, of.positives("D")]
+    temperature: of.Positive = 1.0
+    warming: of.Positive = 1.0
 
 
 class SoftStats(NamedTuple):
@@ -58,11 +59,11 @@ class SoftModel(TopicModel):
     params_type: ClassVar[Any] = SoftParams
 
     words: Words = field(default_factory=nothing)
-    n_keywords: float = np.nan
-    smoothing: float = 1.0
-    value_smoothing: float = 10.0
-    concentration: float = 1.0
-    total_weight: float = 1.0
+    n_keywords: of.AnyNumber = np.nan
+    smoothing: of.Amount = 1.0
+    value_smoothing: of.Amount = 10.0
+    concentration: of.Amount = 1.0
+    total_weight: of.Amount = 1.0
 
     def precompute(self, params: SoftParams) -> SoftPrecomputed:
         """Logarithms, once per pass."""

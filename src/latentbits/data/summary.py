@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import declared as of
 from .block import Block, Float
 from .values import ValueBlock
 
@@ -16,14 +17,14 @@ TICKS = 10  # ones, and blanks, that make a column one of ticks
 class Totals(NamedTuple):
     """Additive sums over rows, weighted where weights were given."""
 
-    weight: float  # total weight of the rows
-    ones: Float  # (D,) weight of the ones of every column
-    observed: Float  # (D,) weight of the observed cells of every column
-    n_rows: int  # rows of the table
-    n_ones: int  # ones of the table
-    n_unknown: int  # unknown cells of the table
-    n_blank_rows: int  # rows without any observed cell
-    n_empty_rows: int = 0  # rows without any one, all cells known
+    weight: of.Amount  # total weight of the rows
+    ones: Annotated[Float, of.amounts("D")]  # weight of the ones of every column
+    observed: Annotated[Float, of.amounts("D")]  # weight of the observed cells of every column
+    n_rows: of.Count  # rows of the table
+    n_ones: of.Count  # ones of the table
+    n_unknown: of.Count  # unknown cells of the table
+    n_blank_rows: of.Count  # rows without any observed cell
+    n_empty_rows: of.Count = 0  # rows without any one, all cells known
 
     @property
     def marginals(self) -> Float:
@@ -39,19 +40,19 @@ class Totals(NamedTuple):
 class ValueTotals(NamedTuple):
     """The same of tables of real numbers; a cell that is not zero stands where a one does."""
 
-    weight: float
-    ones: Float
-    observed: Float
-    n_rows: int
-    n_ones: int
-    n_unknown: int
-    n_blank_rows: int
-    n_empty_rows: int
-    sums: Float  # (D,) weighted
-    squares: Float  # (D,) weighted
-    lengths: Float  # (D + 1,) weight of the rows with so many entries
-    n_fractions: int  # entries that are not whole numbers
-    n_others: int  # entries that are not 1
+    weight: of.Amount
+    ones: Annotated[Float, of.amounts("D")]
+    observed: Annotated[Float, of.amounts("D")]
+    n_rows: of.Count
+    n_ones: of.Count
+    n_unknown: of.Count
+    n_blank_rows: of.Count
+    n_empty_rows: of.Count
+    sums: Annotated[Float, of.reals("D")]  # weighted
+    squares: Annotated[Float, of.amounts("D")]  # weighted
+    lengths: Annotated[Float, of.amounts("D+1")]  # weight of the rows with so many entries
+    n_fractions: of.Count  # entries that are not whole numbers
+    n_others: of.Count  # entries that are not 1
 
     @property
     def marginals(self) -> Float:

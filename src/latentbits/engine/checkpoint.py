@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import FileError
 
 MAGIC = "latentbits"
-FORMAT = 1
+FORMAT = 2
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
@@ -112,12 +112,19 @@ def _opened(path: str, entry: str, arrays: Arrays) -> dict[str, Any]:
     try:
         text, seal = json.loads(entry)
         intact = seal == _seal(text, arrays)
-        header: dict[str, Any] = json.loads(text) if intact else {}
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         intact = False
     if not intact:
         raise FileError(f"{path} was changed after it was written: its checksum does not match.")
-    return header
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{path} was not written by latentbits: its header cannot be read ({error}).") from None
+    told = header if isinstance(header, dict) else {}
+    number, kind = told.get("format"), told.get("kind")
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number < 2**31 or not isinstance(kind, str):
+        raise FileError(f"{path} was not written by latentbits: its header names no format and no kind of file.")
+    return told
 
 
 def read_sealed(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any], Arrays]:

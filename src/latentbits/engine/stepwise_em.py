@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .. import declared as of
 from ..data.block import Block
 from .protocols import Model, Params, StreamedRows
 from .stats import add, scale
@@ -17,8 +18,8 @@ class StreamState(NamedTuple):
     """What a stream has shown so far."""
 
     averages: Any  # statistics per unit of weight
-    weight: float  # row weight met
-    n_steps: int
+    weight: of.Amount  # row weight met
+    n_steps: of.Count
 
 
 def step_size(n_steps: int, decay: float = 0.7, offset: float = 2.0) -> float:

@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.limits import COPIES
 from ..base.options import (
@@ -122,6 +123,20 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
     """
 
     record_types: ClassVar[dict[str, Any]] = records(GtmModel, GtmParams, ClassStats, StreamState, Totals)
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": GtmParams,
+        "_model": GtmModel,
+        "components_": Annotated[Any, of.shares("K", "D")],
+        "weights_": Annotated[Any, of.weights("K")],
+        "latent_shape_": tuple[Annotated[int, of.Whole(1)], ...],
+        "latent_points_": Annotated[Any, of.reals("K", "L")],
+        "basis_weights_": Annotated[Any, of.reals("M", "D")],
+        "basis_centers_": of.Maybe(Annotated[Any, of.reals("*", "L")]),
+        "basis_scale_": of.Maybe(Annotated[Any, of.positives("L")]),
+        "logits_": Annotated[Any, of.reals("K", "D")],
+        "log_likelihood_": of.AnyNumber,
+        "gradient_norm_": of.AnyNumber,
+    }
     work = 4
     option_checks: ClassVar[Mapping[str, Check]] = {
         "basis": OneOf(("rbf", "identity")),
@@ -367,6 +382,16 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
         self.log_likelihood_, self.gradient_norm_ = float(params.log_likelihood), float(params.gradient)
         precomputed = model.precompute(params)
         self.logits_, self.components_ = precomputed.slope.T, precomputed.probs
+
+    def _check_loaded(self) -> None:
+        super()._check_loaded()
+        model, params = self._model, self._params
+        if params.weights.shape[1] != model.n_functions:
+            raise of.MisfitError(
+                f"_params must hold the weights of {model.n_functions} functions; it holds {params.weights.shape[1]}"
+            )
+        if self.latent_shape_ != model.latent_shape:
+            raise of.MisfitError(f"latent_shape_ must be {model.latent_shape}; it is {self.latent_shape_}")
 
     @property
     def _n_features_out(self) -> int:

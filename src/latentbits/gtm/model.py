@@ -21,12 +21,14 @@ M. Girolami, *A Generative Model for Sparse Discrete Binary Data with Non-Unifor
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Block, Float
 from ..engine.protocols import ExtraPass
 from ..engine.sweep import one_blas_thread
@@ -38,7 +40,7 @@ from ..maths.latent_class import (
     draw_classes,
     floored_weights,
 )
-from .grid import Basis, Shape, grid_points
+from .grid import Basis, grid_points
 from .m_steps import INNER_STEPS, M_STEPS, Problem
 
 # With the identity basis probabilities are free, and kept this far from 0 and 1 as in a mixture.
@@ -46,14 +48,16 @@ EDGE = 1e-9
 
 
 class GtmParams(NamedTuple):
-    """Weights (D, M) of the basis and prior (K,) of the nodes; what the last pass showed stands beside."""
+    """Weights of the basis and prior of the nodes; what the last pass showed stands beside."""
 
-    weights: Float
-    prior: Float
-    log_likelihood: float = -np.inf  # of the point before; of this one when the fit is over
-    gradient: float = np.nan  # largest slope of the objective by a weight, per row, when the fit is over
-    earlier_weights: Float | None = None  # of the point before, if the fit may have to go back to it
-    earlier_prior: Float | None = None
+    weights: Annotated[Float, of.reals("D", "M")]
+    prior: Annotated[Float, of.weights("K")]
+    log_likelihood: of.AnyNumber = -np.inf  # of the point before; of this one when the fit is over
+    gradient: of.AnyNumber = np.nan  # largest slope of the objective by a weight, per row, when the fit is over
+    earlier_weights: Annotated[Float, of.reals("D", "M")] | None = (
+        None  # of the point before, if the fit may have to go back to it
+    )
+    earlier_prior: Annotated[Float, of.weights("K")] | None = None
 
 
 def logistic(odds: Float) -> tuple[Float, Float]:
@@ -69,22 +73,39 @@ class GtmModel(ClassModel):
 
     params_type: ClassVar[Any] = GtmParams
 
-    latent_shape: Shape
-    base: Float = field(default_factory=lambda: np.empty(0))
-    basis_shape: Shape = ()  # empty: the identity, every node with log odds of its own
-    basis_width: float = 1.0
+    latent_shape: tuple[Annotated[int, of.Whole(1)], ...]
+    base: Annotated[Float, of.reals("D")] = field(default_factory=lambda: np.empty(0))
+    basis_shape: tuple[
+        Annotated[int, of.Whole(2)], ...
+    ] = ()  # empty: the identity, every node with log odds of its own
+    basis_width: of.Positive = 1.0
     linear: bool = False
     learned_prior: bool = True
-    concentration: float = 1.0
-    weight_prior: str = "ridge"
-    ridge: float = 0.1
-    ridge_bias: float = 0.001
-    smoothing: float = 2.0
-    skew: float = 1.0
-    limit: float = np.inf
-    step: str = "newton"
-    n_inner: int = 0  # 0: as many as the step needs
-    total_weight: float = 1.0
+    concentration: of.Amount = 1.0
+    weight_prior: Annotated[str, of.words("ridge", "beta", "girolami")] = "ridge"
+    ridge: of.Amount = 0.1
+    ridge_bias: of.Amount = 0.001
+    smoothing: of.Positive = 2.0
+    skew: of.Positive = 1.0
+    limit: Annotated[float, of.Number(0.0, inf=True)] = np.inf
+    step: Annotated[str, of.words(*M_STEPS)] = "newton"
+    n_inner: of.Count = 0  # 0: as many as the step needs
+    total_weight: of.Amount = 1.0
+
+    def contradiction(self) -> str | None:
+        """What is wrong with the map as a whole."""
+        if math.prod(self.latent_shape) != self.n_components or not 1 <= len(self.latent_shape) <= 3:
+            return f"must have a latent_shape of {self.n_components} nodes; it has {self.latent_shape}"
+        if len(self.basis_shape) not in (0, len(self.latent_shape)) or self.n_functions > self.n_components:
+            return f"must have a basis_shape that fits into the map; it has {self.basis_shape}"
+        return None
+
+    @property
+    def n_functions(self) -> int:
+        """M, told without working them out."""
+        if self.is_identity:
+            return self.n_components
+        return math.prod(self.basis_shape) + len(self.latent_shape) * self.linear + 1
 
     @cached_property
     def points(self) -> Float:

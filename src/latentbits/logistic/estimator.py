@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, RowStateMixin, records
 from ..base.options import AcceleratedOptions, BitOptions, Check, Number, OneOf, option_fields
 from ..data.summary import Totals
@@ -75,6 +76,12 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
     """
 
     record_types: ClassVar[dict[str, Any]] = records(LogisticModel, LogisticParams, LatentSample, Totals)
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": LogisticParams,
+        "_model": LogisticModel,
+        "offset_": Annotated[Any, of.reals("D")],
+        "latent_sample_": Annotated[Any, of.reals("R", "K")],
+    }
     score_kind = "estimate"
     work = 16
     needs_variation = True

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import ONE, UNKNOWN, Block, Codes, Float
 from ..engine.protocols import Causes, Model
 from ..maths.empirical_bayes import blank_rows, keys_of
@@ -29,9 +30,9 @@ class LinearModel(Model):
 
     has_row_state = True
 
-    n_components: int
-    active: np.ndarray
-    base: Float
+    n_components: of.Size
+    active: Annotated[np.ndarray, of.flags("D")]
+    base: Annotated[Float, of.reals("D")]
 
     def tiles(self, block: Block) -> Iterator[tuple[slice, Codes]]:
         """Rows and their cells, a tile at a time; constant columns are unknown to the fit."""

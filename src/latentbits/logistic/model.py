@@ -22,10 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Block, Float
 from ..data.rng import stream
 from ..engine.protocols import ExtraPass
@@ -50,17 +51,17 @@ AT_BEST = 1e-10
 class Memory(NamedTuple):
     """What L-BFGS knows: the last point and its gradient, steps and changes of gradient (oldest first)."""
 
-    point: Float
-    gradient: Float
-    steps: Float  # (m, P)
-    changes: Float  # (m, P)
+    point: Annotated[Float, of.reals("P")]
+    gradient: Annotated[Float, of.reals("P")]
+    steps: Annotated[Float, of.reals("M", "P")]
+    changes: Annotated[Float, of.reals("M", "P")]
 
 
 class LogisticParams(NamedTuple):
-    """Loadings (K, D) and offset (D,); on the way the memory of L-BFGS, after a fit the remembered scores."""
+    """Loadings and offset; on the way the memory of L-BFGS, after a fit the remembered scores."""
 
-    loadings: Float
-    offset: Float
+    loadings: Annotated[Float, of.reals("K", "D")]
+    offset: Annotated[Float, of.reals("D")]
     memory: Memory | None = None
     latent: LatentSample | None = None
 
@@ -91,11 +92,11 @@ class LogisticModel(LinearModel):
     params_type = LogisticParams
     patience = 3  # quasi-Newton steps gain unevenly
 
-    ridge: float = 1e-3
-    solver: str = "lbfgs"
+    ridge: of.Amount = 1e-3
+    solver: Annotated[str, of.words("lbfgs", "mm")] = "lbfgs"
     with_offset: bool = True
-    total_weight: float = 1.0
-    clip: float = 0.0
+    total_weight: of.Amount = 1.0
+    clip: of.Share = 0.0
     posterior: bool = False  # cells are filled by the mean over scores, not at the best ones
 
     def init_rows(self, block: Block, params: LogisticParams, seed: int, restart: int) -> Float:

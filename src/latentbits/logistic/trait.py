@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, records
 from ..base.options import BitOptions, Check, OptimiserOptions, Positive, Whole, option_fields
 from ..data.summary import Totals
@@ -61,6 +62,11 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
     """
 
     record_types: ClassVar[dict[str, Any]] = records(TraitModel, TraitParams, Totals)
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": TraitParams,
+        "_model": TraitModel,
+        "offset_": Annotated[Any, of.reals("D")],
+    }
     score_kind = "estimate"
     work = 16
     needs_variation = True

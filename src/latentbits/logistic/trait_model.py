@@ -20,12 +20,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats.qmc import Sobol
 
+from .. import declared as of
 from ..data.block import Block, Float
 from ..data.rng import stream
 from ..engine.protocols import ExtraPass
@@ -48,10 +49,10 @@ CELLS = 1 << 18
 
 
 class TraitParams(NamedTuple):
-    """Loadings (K, D) and offset (D,)."""
+    """Loadings and offset."""
 
-    loadings: Float
-    offset: Float
+    loadings: Annotated[Float, of.reals("K", "D")]
+    offset: Annotated[Float, of.reals("D")]
 
 
 class TraitStats(NamedTuple):
@@ -75,8 +76,8 @@ class TraitModel(LinearModel):
 
     params_type: ClassVar[Any] = TraitParams
 
-    ridge: float = 1e-6
-    n_rounds: int = 2
+    ridge: of.Amount = 1e-6
+    n_rounds: Annotated[int, of.Whole(1, 10**9)] = 2
 
     def init_rows(self, block: Block, params: TraitParams, seed: int, restart: int) -> Float:
         """Scores of zero without spread: ξ then begins at |b|."""

@@ -8,11 +8,12 @@ distinct rows is kept, chosen by what the rows hold, so that it depends neither 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import declared as of
 from ..data.block import Block, Float, row_hashes
 
 MOST_ROWS = 2000
@@ -30,11 +31,11 @@ def distinct(keys: NDArray[np.uint64], weights: Float) -> tuple[NDArray[np.uint6
 
 
 class LatentSample(NamedTuple):
-    """Distinct rows with the smallest keys: keys (m,), total weights (m,), unknowns (m, K)."""
+    """Distinct rows with the smallest keys: keys, total weights and unknowns of R rows."""
 
-    keys: NDArray[np.uint64]
-    weights: Float
-    values: Float
+    keys: Annotated[NDArray[np.uint64], of.Array(("R",), "uint64")]
+    weights: Annotated[Float, of.amounts("R")]
+    values: Annotated[Float, of.reals("R", "K")]
 
     def merge(self, other: LatentSample) -> LatentSample:
         """The smallest keys of both; equal rows of both add their weights."""

@@ -12,10 +12,11 @@ what its M-step makes of the sums.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import ONE, UNKNOWN, Block, Float, ListMarks
 from ..engine.protocols import Causes, Model
 
@@ -26,9 +27,9 @@ WEIGHT_EDGE = 1e-12
 class ClassStats(NamedTuple):
     """Sums over rows."""
 
-    mass: Float  # (K,) responsibility of every class
-    on: Float  # (D, K) responsibility at ones
-    unseen: Float | None  # (D, K) responsibility at unknown cells
+    mass: Annotated[Float, of.amounts("K")]  # responsibility of every class
+    on: Annotated[Float, of.amounts("D", "K")]  # responsibility at ones
+    unseen: Annotated[Float, of.amounts("D", "K")] | None  # responsibility at unknown cells
     log_likelihood: float
 
 
@@ -89,7 +90,7 @@ def draw_classes(weights: Float, probs: Float, n: int, rng: np.random.Generator)
 class ClassModel(Model):
     """E-step and answers; subclasses define ``precompute``, ``objective``, ``m_step``, ``sample_rows`` and ``n_free``."""
 
-    n_components: int
+    n_components: of.Size
 
     def log_joint(self, block: Block, precomputed: ClassPrecomputed) -> Float:
         """log p(row, class) (n, K)."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .. import declared as of
 from ..data.block import Float
 from ..data.rng import content_uniforms
 from ..data.values import ValueBlock
@@ -32,7 +33,7 @@ WARMING_PASSES = 25
 class TopicModel(StagedModel):
     """Rows of numbers with one topic each; subclasses define ``scores``, ``summed`` and ``m_step``."""
 
-    n_components: int
+    n_components: of.Size
 
     @property
     def passes(self) -> int | None:  # type: ignore[override]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def unpack_members(kept: list[Float], n_components: int) -> Members:
 class AveragedModel(EnsembleModel):
     """The best start (``best``) with all starts (``held``) beside it; parameters are those of the best."""
 
-    best: Any = None
+    best: Annotated[Any, MixtureModel] = None
     held: Members = field(default_factory=lambda: Members(np.empty(0), np.empty((0, 0)), np.empty(0, np.int64)))
 
     @property

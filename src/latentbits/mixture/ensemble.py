@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Block, Float
 from ..engine.protocols import Causes, Model
 from ..maths.latent_class import ClassModel, ClassPrecomputed
@@ -32,9 +33,19 @@ TILE = 2_000_000
 class Members(NamedTuple):
     """Components of all members: weights (B,) that sum to one within a member, probs (B, D), owner (B,) ascending."""
 
-    weights: Float
-    probs: Float
-    owner: Any
+    weights: Annotated[Float, of.shares("B")]
+    probs: Annotated[Float, of.chances("B", "D")]
+    owner: Annotated[Any, of.places("B", below="B")]
+
+    def contradiction(self) -> str | None:
+        """What is wrong with the members as a whole."""
+        return owners_misfit(self.owner)
+
+
+def owners_misfit(owner: Any) -> str | None:
+    """What is wrong with the members that components belong to: they follow each other, none left out."""
+    good = len(owner) > 0 and owner[0] == 0 and np.isin(np.diff(owner), (0, 1)).all()
+    return None if good else "must hold the components of one member after the other"
 
 
 class EnsemblePrecomputed(NamedTuple):
@@ -49,8 +60,8 @@ class EnsemblePrecomputed(NamedTuple):
 class EnsembleModel(Model):
     """Answers of an ensemble; ``n_components`` are those of the point."""
 
-    n_components: int
-    average: str = "mean"
+    n_components: of.Size
+    average: Annotated[str, of.words("mean", "joint")] = "mean"
 
     @property
     def single(self) -> MixtureModel:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.options import AcceleratedOptions, BitOptions, Check, Number, WordOr, option_fields
 from ..data.summary import Totals
@@ -81,6 +82,11 @@ class BernoulliMixture(MembershipsMixin, AveragingMixin, AcceleratedOptions, Bit
     record_types: ClassVar[dict[str, Any]] = records(
         AveragedModel, Members, MixtureModel, MixtureParams, ClassStats, StreamState, Totals
     )
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": MixtureParams,
+        "_model": MixtureModel | AveragedModel,
+        "weights_": Annotated[Any, of.weights("K")],
+    }
     option_checks: ClassVar[Mapping[str, Check]] = {
         "smoothing": Number(0.0),
         "weight_concentration": Number(1.0),

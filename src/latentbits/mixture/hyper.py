@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
 
+from .. import declared as of
 from ..data.block import Float
 from .partition_priors import FiniteMixturesPrior, FinitePrior, PartitionPrior, PitmanYorPrior
 
@@ -20,9 +21,19 @@ STEPS = 50
 class BlockCounts(NamedTuple):
     """Blocks in the caller's orientation: rows (K,), ones and zeros (K, D)."""
 
-    sizes: Any
-    ones: Any
-    zeros: Any
+    sizes: Annotated[Any, of.counts("K")]
+    ones: Annotated[Any, of.counts("K", "D")]
+    zeros: Annotated[Any, of.counts("K", "D")]
+
+    def contradiction(self) -> str | None:
+        """What is wrong with the counts as a whole."""
+        return counts_misfit(self.sizes, self.ones, self.zeros)
+
+
+def counts_misfit(sizes: Any, ones: Any, zeros: Any) -> str | None:
+    """What is wrong with counts of blocks: no block has more known cells in a column than rows."""
+    known = ones.astype(np.int64) + zeros
+    return None if (known <= sizes[:, None]).all() else "must not count more cells than its blocks have rows"
 
 
 class PriorNumbers(NamedTuple):

@@ -21,10 +21,11 @@ E-step and answers are those of every family with one class per row (``engine/cl
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import UNKNOWN, Block, Float
 from ..engine.protocols import ExtraPass
 from ..engine.stats import Lowest
@@ -45,10 +46,10 @@ STARVED = 0.01
 
 
 class MixtureParams(NamedTuple):
-    """Class weights (K,) and cell probabilities (K, D)."""
+    """Class weights and cell probabilities."""
 
-    weights: Float
-    probs: Float
+    weights: Annotated[Float, of.weights("K")]
+    probs: Annotated[Float, of.chances("K", "D")]
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,10 @@ class MixtureModel(ClassModel):
 
     params_type: ClassVar[Any] = MixtureParams
 
-    target: Float = field(default_factory=lambda: np.empty(0))
-    smoothing: float = 1.0
-    concentration: float = 1.0
-    total_weight: float = 1.0  # of all rows; shares of it, not counts, so that weights equal repeated rows
+    target: Annotated[Float, of.chances("D")] = field(default_factory=lambda: np.empty(0))
+    smoothing: of.Amount = 1.0
+    concentration: of.Amount = 1.0
+    total_weight: of.Amount = 1.0  # of all rows; shares of it, not counts, so that weights equal repeated rows
     keep_all: bool = False  # every start is kept, to be averaged
 
     def precompute(self, params: MixtureParams) -> ClassPrecomputed:

@@ -18,11 +18,12 @@ V_N(t) = sum over k ≥ t of k!/(k - t)! Γ(g k) / Γ(g k + N) p(K = k), with K 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import gammaln, logsumexp, xlogy
 
+from .. import declared as of
 from ..data.block import Float
 
 # Terms of V_N(t) beyond the largest one that are summed; they fall like those of the Poisson law.
@@ -33,7 +34,7 @@ TERMS = 400
 class PartitionPrior:
     """The Dirichlet process with concentration ``alpha``; the other rows of the table are its subclasses."""
 
-    alpha: float
+    alpha: of.Positive
 
     def log_old(self, n: int) -> Float:
         """log old(m) for m = 0 ... n (m = 0 is never asked for)."""
@@ -86,7 +87,7 @@ class PartitionPrior:
 class FinitePrior(PartitionPrior):
     """At most ``n_components`` blocks, weights Dirichlet(α/K, ..., α/K)."""
 
-    n_components: int
+    n_components: Annotated[int, of.Whole(1)]
 
     def log_old(self, n: int) -> Float:
         """log(m + α/K)."""
@@ -107,7 +108,7 @@ class FinitePrior(PartitionPrior):
 class PitmanYorPrior(PartitionPrior):
     """Block sizes with a heavy tail; ``discount`` in [0, 1), 0 is the Dirichlet process."""
 
-    discount: float
+    discount: of.Share
 
     def log_old(self, n: int) -> Float:
         """log(m - σ)."""
@@ -124,7 +125,7 @@ class PitmanYorPrior(PartitionPrior):
 class FiniteMixturesPrior(PartitionPrior):
     """An unknown number K of components, K - 1 ~ Poisson(``rate``), weights Dirichlet(α, ..., α) given K."""
 
-    rate: float
+    rate: of.Amount
 
     def _terms(self, blocks: Any, n: int) -> tuple[Any, Float]:
         """K = k (t, ...) and the terms of V_n(t), in logs, for every t in ``blocks``."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Float
 
 # Rows × pairs of partitions that are compared at most.
@@ -19,11 +20,11 @@ MOST_ROWS = 5000
 class PointPartition(NamedTuple):
     """One partition for many."""
 
-    labels: Any  # (N,) blocks by decreasing size
-    draw: int  # which of the draws it is
+    labels: Annotated[Any, of.places("N", below="K")]  # blocks by decreasing size
+    draw: of.Count  # which of the draws it is
     loss: float  # expected distance from the draws
     radius: float  # 95 % of the draws are within this distance
-    kind: str  # "best", "binder" or "vi"
+    kind: Annotated[str, of.words("best", "binder", "vi")]
 
     def __repr__(self) -> str:
         unit = "nats" if self.kind == "vi" else "pairs of rows"

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Block, Float
-from .ensemble import EnsembleModel, Members
+from .ensemble import EnsembleModel, Members, owners_misfit
 from .gibbs import Draw
-from .hyper import BlockCounts
+from .hyper import BlockCounts, counts_misfit
 from .model import EDGE, MixtureParams
 from .partition_priors import PartitionPrior
 
@@ -33,16 +34,25 @@ class PosteriorParams(NamedTuple):
 
     point: MixtureParams
     point_counts: BlockCounts
-    point_beta: Float  # of the draw that the point is
-    point_gamma: Float
-    weights: Float  # (B,)
-    sizes: Any  # (B,)
-    ones: Any  # (B, D) int32
-    zeros: Any  # (B, D) int32
-    owner: Any  # (B,) which draw
-    alpha: Float  # (S,)
-    beta: Float  # (S, 1 or D)
-    gamma: Float
+    point_beta: Annotated[Float, of.positives("1|D")]  # of the draw that the point is
+    point_gamma: Annotated[Float, of.positives("1|D")]
+    weights: Annotated[Float, of.shares("B")]
+    sizes: Annotated[Any, of.counts("B")]
+    ones: Annotated[Any, of.counts("B", "D")]
+    zeros: Annotated[Any, of.counts("B", "D")]
+    owner: Annotated[Any, of.places("B", below="B")]  # which draw
+    alpha: Annotated[Float, of.positives("S")]
+    beta: Annotated[Float, of.positives("S", "1|D")]
+    gamma: Annotated[Float, of.positives("S", "1|D")]
+
+    def contradiction(self) -> str | None:
+        """What is wrong with the draws as a whole."""
+        wrong = owners_misfit(self.owner) or counts_misfit(self.sizes, self.ones, self.zeros)
+        if wrong is None and self.owner[-1] != len(self.alpha) - 1:
+            return f"must hold the blocks of {len(self.alpha)} draws; it holds those of {self.owner[-1] + 1}"
+        if wrong is None and (np.bincount(self.owner, self.sizes) != self.point_counts.sizes.sum()).any():
+            return "must hold equally many rows in every draw"
+        return wrong
 
 
 @dataclass(frozen=True)

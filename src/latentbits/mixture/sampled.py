@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..base import ChainsMixin, LatentBitsEstimator, MembershipsMixin, records
 from ..base.chains import kept_draws, spaced
 from ..base.options import (
@@ -42,16 +43,16 @@ COMPARED = 300
 
 
 class Draws(NamedTuple):
-    """Kept draws: C chains × S draws."""
+    """Kept draws: C chains × T draws."""
 
-    labels: Any  # (C, S, N) block of every row
-    log_joint: Any  # (C, S)
-    n_blocks: Any
-    largest: Any  # rows of the largest block
-    entropy: Any  # of the block sizes, nats
-    alpha: Any
-    beta: Any  # (C, S, 1 or D)
-    gamma: Any
+    labels: Annotated[Any, of.places("C", "T", "N", below="N", dtype="i u")]  # block of every row
+    log_joint: Annotated[Any, of.reals("C", "T")]
+    n_blocks: Annotated[Any, of.positives("C", "T")]
+    largest: Annotated[Any, of.positives("C", "T")]  # rows of the largest block
+    entropy: Annotated[Any, of.amounts("C", "T")]  # of the block sizes, nats
+    alpha: Annotated[Any, of.positives("C", "T")]
+    beta: Annotated[Any, of.positives("C", "T", "1|D")]
+    gamma: Annotated[Any, of.positives("C", "T", "1|D")]
 
 
 @option_fields
@@ -101,6 +102,18 @@ class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, ChainOptions, B
         *(PosteriorParams, MixtureParams, BlockCounts, Draws, PointPartition, Totals),
         *(PartitionPrior, FinitePrior, PitmanYorPrior, FiniteMixturesPrior),
     )
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": PosteriorParams,
+        "weights_": Annotated[Any, of.weights("K")],
+        "draws_": Draws,
+        "trace_": Annotated[Any, of.reals("*", "*", str(len(TRACE)), nan=True)],
+        "point_partition_": PointPartition,
+        "labels_": Annotated[Any, of.places("N", below="K")],
+        "partition_prior_": PartitionPrior,
+        "split_merge_counts_": list[list[of.Count]],
+        "diagnostics_": list[dict[str, of.Plain]],
+        "disagreement_": of.AnyNumber,
+    }
     criterion = "cells"
     score_kind = "estimate"  # the mean over draws
     option_checks: ClassVar[Mapping[str, Check]] = {

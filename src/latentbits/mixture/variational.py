@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, psi
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.options import BitOptions, Check, OneOf, OptimiserOptions, Positive, option_fields
 from ..data.block import Float
@@ -36,11 +37,11 @@ from .starts import kmeanspp_start, random_start
 
 
 class VariationalParams(NamedTuple):
-    """Sums of responsibilities behind q: N_k (K,), c_kd and n_kd - c_kd (K, D)."""
+    """Sums of responsibilities behind q: N_k, c_kd and n_kd - c_kd."""
 
-    mass: Float
-    on: Float
-    off: Float
+    mass: Annotated[Float, of.amounts("K")]
+    on: Annotated[Float, of.amounts("K", "D")]
+    off: Annotated[Float, of.amounts("K", "D")]
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,10 @@ class VariationalModel(MixtureModel):
 
     params_type: ClassVar[Any] = VariationalParams
 
-    alpha: float = 1.0
-    beta: float = 0.5
-    gamma: float = 0.5
-    weights: str = "dirichlet"
+    alpha: of.Positive = 1.0
+    beta: of.Positive = 0.5
+    gamma: of.Positive = 0.5
+    weights: Annotated[str, of.words("dirichlet", "sticks")] = "dirichlet"
 
     reorder: bool = True  # sticks by decreasing mass; not in streams, whose averages keep their places
     answering: bool = False  # rows are answered by posterior means, fitted by expected logarithms
@@ -252,6 +253,12 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, OptimiserOpt
     record_types: ClassVar[dict[str, Any]] = records(
         AveragedModel, Members, VariationalModel, VariationalParams, ClassStats, StreamState, Totals
     )
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": VariationalParams,
+        "_model": VariationalModel | AveragedModel,
+        "weights_": Annotated[Any, of.weights("K")],
+        "expected_rows_": Annotated[Any, of.amounts("K")],
+    }
     option_checks: ClassVar[Mapping[str, Check]] = {
         "weight_prior": OneOf(("dirichlet", "sticks")),
         "weight_concentration": Positive(),

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, records
 from ..base.options import Check, Number, OneOf, OptimiserOptions, Positive, option_fields
 from ..base.recommending import RecommendingMixin
@@ -29,11 +30,11 @@ LOG_TWO_PI = float(np.log(2 * np.pi))
 
 
 class GaussianParams(NamedTuple):
-    """Means and variances (K, D) of the (scaled) ratings of every item, and shares (K,) of the causes."""
+    """Means and variances of the (scaled) ratings of every item, and shares of the causes."""
 
-    means: Float
-    variances: Float
-    weights: Float
+    means: Annotated[Float, of.reals("K", "D")]
+    variances: Annotated[Float, of.positives("K", "D")]
+    weights: Annotated[Float, of.weights("K")]
 
 
 class GaussianStats(NamedTuple):
@@ -55,10 +56,10 @@ class GaussianPlsaModel(SharesModel):
     """The maths; row state is theta (n, K).  Items are drawn by ``value_smoothing`` ratings of ``center`` and ``spread``."""
 
     params_type: ClassVar[Any] = GaussianParams
-    value_smoothing: float = 5.0
-    floor: float = 0.05
+    value_smoothing: of.Amount = 5.0
+    floor: of.Amount = 0.05
     center: float = 0.0
-    spread: float = 1.0
+    spread: of.Amount = 1.0
 
     def init_params(self, sweep: Sweep, seed: int, restart: int) -> GaussianParams:
         """Means around that of all ratings."""
@@ -187,6 +188,7 @@ class GaussianPLSA(RecommendingMixin, OptimiserOptions, LatentBitsEstimator):  #
     """
 
     record_types: ClassVar[dict[str, Any]] = records(GaussianPlsaModel, GaussianParams, ValueTotals)
+    fitted_types: ClassVar[Mapping[str, Any]] = {"_params": GaussianParams, "_model": GaussianPlsaModel}
     score_kind = "estimate"
     scale = None
     accelerate = False

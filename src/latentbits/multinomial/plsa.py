@@ -11,11 +11,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, RowStateMixin, records
 from ..base.common import seed_of
 from ..base.options import Check, Number, OptimiserOptions, Positive, option_fields
@@ -39,10 +40,10 @@ COLDEST = 0.3
 
 
 class PlsaParams(NamedTuple):
-    """P(word | topic) (K, D) and, when the fit is over, P(topic) (K,)."""
+    """P(word | topic) and, when the fit is over, P(topic)."""
 
-    probs: Float
-    weights: Float
+    probs: Annotated[Float, of.shares("K", "D")]
+    weights: Annotated[Float, of.weights("K")]
 
 
 class PlsaStats(NamedTuple):
@@ -64,8 +65,8 @@ class PlsaModel(SharesModel):
     """The maths; row state is theta (n, K)."""
 
     params_type: ClassVar[Any] = PlsaParams
-    smoothing: float = 0.0
-    mean_length: float = 1.0
+    smoothing: of.Amount = 0.0
+    mean_length: of.Amount = 1.0
 
     def init_params(self, sweep: Sweep, seed: int, restart: int) -> PlsaParams:
         """Words of every topic drawn from the simplex."""
@@ -189,6 +190,13 @@ class PLSA(RowStateMixin, OptimiserOptions, LatentBitsEstimator):
     """
 
     record_types: ClassVar[dict[str, Any]] = records(PlsaModel, PlsaParams, ValueTotals)
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": PlsaParams,
+        "_model": PlsaModel,
+        "weights_": Annotated[Any, of.weights("K")],
+        "temperature_": of.Positive,
+        "perplexities_": of.Maybe(dict[float, of.AnyNumber]),
+    }
     binarize = REALS
     score_kind = "estimate"
     criterion = "rows"

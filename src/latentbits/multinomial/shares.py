@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Float
 from ..data.rng import content_uniforms
 from ..engine.protocols import Model
@@ -18,8 +19,8 @@ class SharesModel(Model):
 
     has_row_state = True
 
-    n_components: int
-    temperature: float = 1.0
+    n_components: of.Size
+    temperature: of.Positive = 1.0
 
     @property
     def monotone(self) -> bool:  # type: ignore[override]

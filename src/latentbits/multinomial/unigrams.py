@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.common import digest_of
 from ..base.options import Check, Number, OptimiserOptions, WordOr, option_fields
@@ -25,12 +26,12 @@ from .counts import check_counts
 
 
 class UnigramParams(NamedTuple):
-    """Topic weights (K,) and word probabilities (K, D); on the way the temperature."""
+    """Topic weights and word probabilities; on the way the temperature."""
 
-    weights: Float
-    probs: Float
-    temperature: float = 1.0
-    warming: float = 1.0
+    weights: Annotated[Float, of.weights("K")]
+    probs: Annotated[Float, of.shares("K", "D")]
+    temperature: of.Positive = 1.0
+    warming: of.Positive = 1.0
 
 
 class UnigramStats(NamedTuple):
@@ -55,8 +56,8 @@ class UnigramModel(TopicModel):
 
     params_type: ClassVar[Any] = UnigramParams
 
-    smoothing: float = 1.0
-    mean_length: float = 1.0
+    smoothing: of.Amount = 1.0
+    mean_length: of.Amount = 1.0
 
     def precompute(self, params: UnigramParams) -> UnigramPrecomputed:
         """Logarithms, once per pass."""
@@ -154,6 +155,11 @@ class MixtureOfUnigrams(MembershipsMixin, OptimiserOptions, LatentBitsEstimator)
     """
 
     record_types: ClassVar[dict[str, Any]] = records(UnigramModel, UnigramParams, ValueTotals)
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": UnigramParams,
+        "_model": UnigramModel,
+        "weights_": Annotated[Any, of.weights("K")],
+    }
     binarize = REALS
     accelerate = False
     work = 4

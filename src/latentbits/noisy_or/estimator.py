@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from .. import declared as of
 from ..base import LatentBitsEstimator, records
 from ..base.options import (
     AcceleratedOptions,
@@ -132,6 +133,20 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
     """
 
     record_types: ClassVar[dict[str, Any]] = records(NoisyOrModel, NoisyOrParams, NoisyOrStats, StreamState, Totals)
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": NoisyOrParams,
+        "_model": NoisyOrModel,
+        "components_": Annotated[Any, of.shares("K", "D")],
+        "weights_": Annotated[Any, of.shares("K")],
+        "source_prior_": Annotated[Any, of.shares("K")],
+        "leak_": Annotated[Any, of.shares("D")],
+        "component_kinds_": list[str],
+        "active_": Annotated[Any, of.flags("K")],
+        "supported_": of.Maybe(Annotated[Any, of.flags("K")]),
+        "deletion_loss_": of.Maybe(Annotated[Any, of.reals("K")]),
+        "constant_features_": of.Maybe(Annotated[Any, of.places("*", below="D")]),
+        "bic_bound_": of.Maybe(of.AnyNumber),
+    }
     score_kind = "lower bound"
     work = 16
     keeps_rows = True

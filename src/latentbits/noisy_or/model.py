@@ -30,10 +30,11 @@ The M-step that needs no further pass takes every one for a Poisson count above 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Block, Float
 from ..data.summary import Totals
 from ..engine.em import Point
@@ -78,20 +79,26 @@ class NoisyOrModel(NoisyOrAnswers):
 
     params_type = NoisyOrParams
 
-    n_components: int
+    n_components: of.Size
     sums: Totals
-    link_prior: tuple[float, float] = (1.0, 2.0)
-    leak_prior: tuple[float, float] = (1.5, 2.0)
-    source_prior: tuple[float, float] = (1.0, 1.0)
-    m_step_kind: str = "mm"
-    inference: str = "variational"
-    e_step_start: str = "best"
-    rounds: int = 4
+    link_prior: tuple[of.Amount, of.Amount] = (1.0, 2.0)
+    leak_prior: tuple[of.Amount, of.Amount] = (1.5, 2.0)
+    source_prior: tuple[of.Amount, of.Amount] = (1.0, 1.0)
+    m_step_kind: Annotated[str, of.words("mm", "newton", "bisection")] = "mm"
+    inference: Annotated[str, of.words("variational", "exact")] = "variational"
+    e_step_start: Annotated[str, of.words("best", "warm", "cold")] = "best"
+    rounds: Annotated[int, of.Whole(1, 10**9)] = 4
     truncated: bool = False
-    plan: tuple[tuple[int, int, bool], ...] = ((0, 0, False),)
-    stage: int = 0
-    answer_rounds: int = 100
-    answer_tol: float = 1e-5
+    plan: tuple[tuple[of.Count, of.Count, bool], ...] = ((0, 0, False),)
+    stage: of.Count = 0
+    answer_rounds: Annotated[int, of.Whole(1, 10**9)] = 100
+    answer_tol: of.Positive = 1e-5
+
+    def contradiction(self) -> str | None:
+        """What is wrong with the model as a whole."""
+        return (
+            None if self.stage < len(self.plan) else f"must be in one of {len(self.plan)} stages; it is in {self.stage}"
+        )
 
     # Stages.
 

@@ -5,10 +5,11 @@ Symbols are those of the module text of :mod:`.model`.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Block, Float
 
 # Strengths stay below this: p = 1 - 9e-14.
@@ -40,28 +41,28 @@ ANSWER_EDGE = 1e-9
 
 
 class NoisyOrParams(NamedTuple):
-    """Strengths of links (K, D) and leak (D,), priors of the sources (K,); after a fit also the loss of each by deletion and
+    """Strengths of links and leak, priors of the sources; after a fit also the loss of each by deletion and
     the weight of the rows with a known cell.
     """
 
-    theta: Float
-    theta0: Float
-    prior: Float
-    loss: Float | None = None
-    weight: float | None = None
+    theta: Annotated[Float, of.amounts("K", "D")]
+    theta0: Annotated[Float, of.positives("D")]
+    prior: Annotated[Float, of.chances("K")]
+    loss: Annotated[Float, of.reals("K")] | None = None
+    weight: of.Amount | None = None
 
 
 class NoisyOrStats(NamedTuple):
     """Sums over rows."""
 
-    on: Float  # (D, K) Σ m / (1 - exp(-θ0 - θ/q)) over ones
-    leak: Float  # (D,) Σ q m (1 / (1 - exp(-θ0 - θ/q)) - 1 / (1 - exp(-θ0))) over ones
-    ones: Float  # (D,) weight of ones
-    known: Float  # (D,) weight of known cells
-    mass: Float  # (K,) Σ m
-    unseen: Float | None  # (D, K) Σ m over unknown cells
+    on: Annotated[Float, of.reals("D", "K")]  # Σ m / (1 - exp(-θ0 - θ/q)) over ones
+    leak: Annotated[Float, of.reals("D")]  # Σ q m (1 / (1 - exp(-θ0 - θ/q)) - 1 / (1 - exp(-θ0))) over ones
+    ones: Annotated[Float, of.amounts("D")]  # weight of ones
+    known: Annotated[Float, of.amounts("D")]  # weight of known cells
+    mass: Annotated[Float, of.amounts("K")]  # Σ m
+    unseen: Annotated[Float, of.amounts("D", "K")] | None  # Σ m over unknown cells
     value: float  # bound
-    weight: float  # of rows with a known cell
+    weight: of.Amount  # of rows with a known cell
 
 
 class NoisyOrPrecomputed(NamedTuple):

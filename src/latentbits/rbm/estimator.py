@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from .. import declared as of
 from ..base import ChainsMixin, LatentBitsEstimator, records
 from ..base.options import MOST_DRAWS, BitOptions, Check, Number, OneOf, Positive, Whole, is_whole, option_fields
 from ..data.summary import Totals
@@ -94,6 +95,12 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
     """
 
     record_types: ClassVar[dict[str, Any]] = records(BoltzmannParams, Totals)
+    fitted_types: ClassVar[Mapping[str, Any]] = {
+        "_params": BoltzmannParams,
+        "couplings_": Annotated[Any, of.reals("D", "K")],
+        "visible_bias_": Annotated[Any, of.reals("D")],
+        "hidden_bias_": Annotated[Any, of.reals("K")],
+    }
     criterion = "cells"
     words = ("machine", "epoch")
     option_checks: ClassVar[Mapping[str, Check]] = {

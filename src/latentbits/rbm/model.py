@@ -25,11 +25,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from .. import declared as of
 from ..data.block import ONE, UNKNOWN, Block, Float, row_hashes
 from ..data.rng import content_uniforms
 from ..engine.protocols import Causes
@@ -42,11 +43,11 @@ FILLS = ("gibbs", "exact", "mean-field", "factorised")
 
 
 class BoltzmannParams(NamedTuple):
-    """W (D, H), b (D,), c (H,)."""
+    """W, b and c."""
 
-    weights: Float
-    visible: Float
-    hidden: Float
+    weights: Annotated[Float, of.reals("D", "K")]
+    visible: Annotated[Float, of.reals("D")]
+    hidden: Annotated[Float, of.reals("K")]
 
 
 class BoltzmannPrecomputed(NamedTuple):

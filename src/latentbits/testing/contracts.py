@@ -315,6 +315,7 @@ def saved_models_come_back(family: Family, folder: Path) -> None:
     estimator.save(folder / "model.latentbits")
     loaded = latentbits.load(folder / "model.latentbits")
     assert type(loaded) is type(estimator)
+    assert _fitted(loaded) == _fitted(estimator)  # all that a fit leaves behind is declared
     assert_same_bits(estimator, loaded)
     assert _represent(estimator, table).tobytes() == _represent(loaded, table).tobytes()
     for method in ("score_samples", "predict"):
@@ -326,6 +327,11 @@ def saved_models_come_back(family: Family, folder: Path) -> None:
         assert list(estimator.get_feature_names_out()) == list(loaded.get_feature_names_out())
     loaded.save(folder / "again.latentbits")
     assert (folder / "model.latentbits").read_bytes() == (folder / "again.latentbits").read_bytes()
+
+
+def _fitted(estimator: Any) -> set[str]:
+    """Names of what a fit has left behind for users."""
+    return {name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")}
 
 
 def damaged_models_are_refused(family: Family, folder: Path) -> None:
