@@ -32,7 +32,7 @@ latentbits.plots.coclustering(model)
 # What a bloc votes for, with 90 % intervals.
 
 lower, upper = model.credible_intervals(0.9)
-frame = model.profile_frame().query("component == 0")
+frame = model.profile_frame().query("component == 'class 1'")
 frame.assign(low=lower[0], high=upper[0])[["feature", "probability", "low", "high"]]
 
 # %%

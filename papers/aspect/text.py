@@ -36,7 +36,7 @@ def one_draw(seed: int) -> dict:
     X, groups, words = posts(seed)
     model = quietly(aspect(K, 5, seed), X)
     causes = model.cause_table()
-    phantoms = [row["component"] for row in causes if row["lift"] < 0.1]
+    phantoms = [k for k, row in enumerate(causes) if row["lift"] < 0.1]
     record = {
         "seed": seed,
         "lifts": sorted(row["lift"] for row in causes),
@@ -199,10 +199,11 @@ def _lists(path: Path, draw: dict) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, K, figsize=(2.2 * K, 3), layout="constrained")
+    names = draw["model"].component_names_
     for k, ax in enumerate(axes):
         best = np.argsort(-draw["model"].components_[k], kind="stable")[:10][::-1]
         ax.barh([draw["words"][j] for j in best], draw["model"].components_[k][best], color="0.6")
-        ax.set(xlim=(0, 1), title=f"cause {k} ({draw['model'].component_kinds_[k]})")
+        ax.set(xlim=(0, 1), title=f"{names[k]} ({draw['model'].component_kinds_[k]})")
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

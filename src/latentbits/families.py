@@ -134,6 +134,17 @@ class Family:
         """What the family says about a row, in words."""
         return STORIES[self.structure]
 
+    def counted(self, n: int) -> str:
+        """So many components, in words.
+
+        Examples
+        --------
+        >>> BY_NAME["mixture"].counted(3), BY_NAME["noisy-or"].counted(1)
+        ('3 classes', '1 source')
+        """
+        plural = "es" if self.noun.endswith(("s", "ch")) else "s"
+        return f"{n} {self.noun}{plural * (n != 1)}"
+
     def load(self) -> Any:
         """The class."""
         return getattr(importlib.import_module(self.home), self.cls)

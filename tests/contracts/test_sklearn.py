@@ -112,7 +112,7 @@ def test_set_output_and_names():
     X = pd.DataFrame(make_mixture(60, 5, 2, random_state=0).data, columns=list("abcde"), index=range(10, 70))
     model = BernoulliMixture(random_state=0).set_output(transform="pandas")
     out = model.fit_transform(X)
-    assert list(out.columns) == ["bernoullimixture0", "bernoullimixture1"]
+    assert list(out.columns) == ["class 1", "class 2"]
     assert list(out.index) == list(range(10, 70))
     assert list(model.feature_names_in_) == list("abcde")
     again = model.transform(X)

@@ -58,8 +58,35 @@ def test_fit(capsys, tmp_path, monkeypatch):
 
 def test_transform(capsys, model):
     rows = rows_of(run(capsys, "transform", model, VOTES, "--label", "party")[0])
-    assert len(rows) == 435 and list(rows[0]) == ["party", *[f"bernoullimixture{k}" for k in range(3)]]
-    assert sum(float(rows[0][f"bernoullimixture{k}"]) for k in range(3)) == pytest.approx(1)
+    assert len(rows) == 435 and list(rows[0]) == ["party", "class 1", "class 2", "class 3"]
+    assert sum(float(rows[0][f"class {k}"]) for k in (1, 2, 3)) == pytest.approx(1)
+
+
+def test_name(capsys, model, tmp_path):
+    own = tmp_path / "named.latentbits"
+    own.write_bytes(model.read_bytes())
+    run(capsys, "name", own, 3, "pop voters")
+    assert latentbits.load(own).component_names_ == ["class 1", "class 2", "pop voters"]
+    rows = rows_of(run(capsys, "name", own)[0])
+    assert [(row["number"], row["component"]) for row in rows] == [
+        ("1", "class 1"),
+        ("2", "class 2"),
+        ("3", "pop voters"),
+    ]
+    rows = rows_of(run(capsys, "transform", own, VOTES, "--label", "party")[0])
+    assert list(rows[0]) == ["party", "class 1", "class 2", "pop voters"]
+    rows = rows_of(run(capsys, "explain", own, VOTES, "--label", "party", "--cell", "0:immigration")[0])
+    assert "share_pop voters" in rows[0] and "evidence_pop voters" in rows[0]
+    run(capsys, "report", own, VOTES, "--label", "party", "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "pop voters" in page and "class 3" not in page.replace("class 3: pop voters", "")
+    run(capsys, "name", own, "pop voters", "swing voters")
+    before = own.read_bytes()
+    for wrong, words in (((9, "x"), "numbered 1 to 3"), (("nobody", "x"), "there is no component 'nobody'")):
+        assert words in run(capsys, "name", own, *wrong, code=2)[1]
+    assert "two components" in run(capsys, "name", own, 1, "class 2", code=2)[1]
+    assert "Give the name" in run(capsys, "name", own, 1, code=2)[1]
+    assert own.read_bytes() == before
 
 
 @pytest.mark.parametrize("how", ["probability", "mode", "sample"])
@@ -75,7 +102,7 @@ def test_explain(capsys, model):
     cells = ["--cell", "0:immigration", "--cell", "10:1"]
     rows = rows_of(run(capsys, "explain", model, VOTES, "--label", "party", *cells)[0])
     assert [(row["row"], row["column"]) for row in rows] == [("0", "immigration"), ("10", "water_project_cost_sharing")]
-    assert sum(float(rows[0][f"share_bernoullimixture{k}"]) for k in range(3)) == pytest.approx(1)
+    assert sum(float(rows[0][f"share_class {k}"]) for k in (1, 2, 3)) == pytest.approx(1)
     rows = rows_of(run(capsys, "explain", model, VOTES, "--label", "party", "--unknown")[0])
     assert len(rows) == 392 and all(row["value"] == "" for row in rows)
     rows = rows_of(run(capsys, "explain", model, VOTES, "--label", "party", "--surprising", 5)[0])
@@ -203,7 +230,7 @@ def test_fit_other_families(capsys, tmp_path, monkeypatch):
         capsys, "fit", VOTES, "--label", "party", "-m", "aspect", "-k", 3, "--starts", 1, "--tol", 1e-5,
         "--set", "n_phantom=1", "-o", "a.latentbits",
     )  # fmt: skip
-    assert "phantom 2" in out and "K = 2 content + 1 phantom" in out
+    assert "cause 3" in out and "(phantom)" in out and "K = 2 content + 1 phantom" in out
     assert latentbits.load("a.latentbits").n_phantom == 1
     out, _ = run(
         capsys, "fit", VOTES, "--label", "party", "-m", "logistic", "-k", 2, "--starts", 1, "--tol", 1e-4, "--set",
@@ -211,7 +238,7 @@ def test_fit_other_families(capsys, tmp_path, monkeypatch):
     )  # fmt: skip
     assert "loading" in out
     rows = rows_of(run(capsys, "transform", "l.latentbits", VOTES, "--label", "party")[0])
-    assert list(rows[0]) == ["party", "logisticpca0", "logisticpca1"]
+    assert list(rows[0]) == ["party", "scale 1", "scale 2"]
     _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "logistic", "--smoothing", 2, code=2)
     assert "LogisticPCA has no option 'smoothing'" in err
     _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "aspect", "--set", "n_phantom", code=2)
@@ -242,7 +269,7 @@ def test_fit_samplers(capsys, caplog, tmp_path, monkeypatch):
     assert "use --chains for it" in err
     _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "bayesian", "--starts", 3, code=2)
     assert "BayesianBernoulliMixture has no option 'n_init'" in err
-    for family, words in (("variational", "lower bound on log p(table)"), ("boltzmann", "10 hidden units")):
+    for family, words in (("variational", "lower bound on log p(table)"), ("boltzmann", "10 switches")):
         assert words in run(capsys, "fit", VOTES, "--label", "party", "-m", family, "-o", "m.latentbits")[0]
 
 
@@ -253,15 +280,15 @@ def test_maps(capsys, tmp_path, monkeypatch):
     assert "8 regions of the map" in out and "BinaryGTM of 5 × 5 nodes and 10 functions on 16 features" in out
     assert latentbits.load("map.latentbits").latent_shape == (5, 5)
     rows = rows_of(run(capsys, "transform", "map.latentbits", VOTES, "--label", "party")[0])
-    assert len(rows) == 435 and -1 <= float(rows[0]["binarygtm1"]) <= 1
+    assert len(rows) == 435 and -1 <= float(rows[0]["y"]) <= 1
     rows = rows_of(run(capsys, "explain", "map.latentbits", VOTES, "--label", "party", "--surprising", 3)[0])
-    assert len(rows) == 3 and any("node24" in name for name in rows[0])
+    assert len(rows) == 3 and any("node 24" in name for name in rows[0])
     _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "gtm", "-k", 3, code=2)
     assert "so -k is not for --model gtm; its size is --set latent_shape=15,15" in err
     _, err = run(capsys, "fit", VOTES, "--label", "party", "-m", "gtm", "--set", "latent_shape=15x15", code=2)
     assert "latent_shape must be a whole number" in err
     out, _ = run(capsys, "fit", VOTES, "--label", "party", "-m", "trait", "-k", 1, "-o", "trait.latentbits")
-    assert "LatentTrait with 1 components on 16 features" in out
+    assert "LatentTrait with 1 scale on 16 features" in out
 
 
 def test_tables_of_numbers(capsys, tmp_path, monkeypatch):
@@ -278,7 +305,7 @@ def test_tables_of_numbers(capsys, tmp_path, monkeypatch):
     how = ("--id", "doc", "--label", "class")
     for family in ("bernoulli-gauss", "unigrams", "plsa"):
         out, _ = run(capsys, "fit", "words.csv", *how, "-m", family, "-k", 2, "--tol", 1e-4, "-o", "m.latentbits")
-        assert "with 2 components on 8 features" in out
+        assert "with 2 topics on 8 features" in out
         rows = rows_of(run(capsys, "transform", "m.latentbits", "words.csv", *how)[0])
         assert len(rows) == 60 and rows[3]["doc"] == "d3"
     rows = rows_of(run(capsys, "classify", "words.csv", *how, "-k", 1)[0])

@@ -420,7 +420,7 @@ def test_enumeration():
     without = chances[others].sum() / chances[every[:, 2] == 0].sum()
     assert told.probability[0] == pytest.approx(without, rel=1e-10)
     np.testing.assert_allclose(told.share.sum(axis=1), 1.0)
-    assert told.component_names[8] == "node8"
+    assert told.component_names[8] == "node 9"
     np.testing.assert_allclose(model.transform(np.full((1, 5), np.nan))[0], model.weights_ @ model.latent_points_)
     np.testing.assert_allclose(model.predict_proba(np.full((1, 5), np.nan))[0], model.weights_, rtol=1e-9)
 

@@ -51,7 +51,7 @@ def test_places(made, fitted):
     assert told.n_modes.min() >= 1 and len(told.to_frame()) == 300
     even = quiet_fit(X, (3, 3), weight_prior="uniform", max_iter=2)
     assert even.posterior_summary(np.full((1, 14), np.nan)).n_modes[0] == 1  # a plateau is one place
-    assert list(fitted.get_feature_names_out()) == ["binarygtm0", "binarygtm1"]
+    assert list(fitted.get_feature_names_out()) == ["x", "y"]
 
 
 def test_refined_places_are_the_best(made, fitted):
@@ -155,13 +155,13 @@ def test_top_features():
     standing = model.components_[5] * np.log(model.components_[5] / overall)
     names = list(zoo.frame.columns)
     assert [row["feature"] for row in rows] == [names[j] for j in np.argsort(-standing)[:3]]
-    assert [row["rank"] for row in rows] == [1, 2, 3] and rows[0]["component"] == 5 and "z" not in rows[0]
+    assert [row["rank"] for row in rows] == [1, 2, 3] and rows[0]["component"] == "node 6" and "z" not in rows[0]
     by_chance = model.top_features([5], top=1, rank="probability")
     assert by_chance[0]["probability"] == pytest.approx(model.components_[5].max())
     assert len(model.components_frame(top=1)) == 16 and len(model.top_features_frame(top=1)) == 16
     mask = np.zeros((4, 4), bool)
     mask[0, 1] = True
-    assert {row["component"] for row in model.top_features(mask)} == {1}
+    assert {row["component"] for row in model.top_features(mask)} == {"node 2"}
     for bad in ([16], [-1], [0.5], []):
         with pytest.raises(InputError, match="nodes must be"):
             model.top_features(bad)
@@ -172,7 +172,8 @@ def test_top_features():
 def test_regions_in_words(fitted):
     labels = fitted.regions(4).ravel()
     rows = fitted.regions_table(4, top=1)
-    assert [row["component"] for row in rows] == [0, 1, 2, 3] and len(fitted.regions_frame(4, 1)) == 4
+    assert [row["component"] for row in rows] == ["region 1", "region 2", "region 3", "region 4"]
+    assert len(fitted.regions_frame(4, 1)) == 4
     weights = [fitted.weights_[labels == g].sum() for g in range(4)]  # numbered alike, the largest first
     assert [row["weight"] for row in rows] == pytest.approx(weights) and weights == sorted(weights, reverse=True)
     largest = 0

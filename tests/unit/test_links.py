@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -25,17 +27,24 @@ def fitted(made):
 
 def test_communities(made, fitted):
     members = fitted.communities_table(top=None)
-    assert {row["community"] for row in members} == {0, 1, 2} and all(row["strength"] >= 0.1 for row in members)
+    assert {row["component"] for row in members} == {"source 1", "source 2", "source 3"} and all(
+        row["strength"] >= 0.1 for row in members
+    )
     assert all(0 <= row["explained"] <= 1 for row in members)
     assert len(fitted.communities_frame(top=2)) == 6
     documents = fitted.documents_table(made.data, top=4)
-    posteriors = fitted.transform(made.data)
-    assert all(abs(posteriors[row["row"], row["community"]] - row["posterior"]) < 1e-12 for row in documents)
+    posteriors, place = fitted.transform(made.data), fitted.component_names_.index
+    assert all(abs(posteriors[row["row"], place(row["component"])] - row["posterior"]) < 1e-12 for row in documents)
     overlap = fitted.overlap_table(made.data)
     both = posteriors.T @ posteriors
+    assert (overlap[0]["first"], overlap[0]["second"]) == ("source 1", "source 2")
     assert len(overlap) == 3 and abs(overlap[0]["rows"] - both[0, 1]) < 1e-9
     assert len(fitted.overlap_frame(made.data)) == 3
     assert len(fitted.sources_frame()) == 3
+    named = copy.copy(fitted).name_components({3: "poets"})
+    for table in (named.communities_table(1), named.documents_table(made.data, 1), named.sources_table()):
+        assert [row["component"] for row in table] == ["source 1", "source 2", "poets"]
+    assert named.overlap_table(made.data)[-1]["second"] == "poets"
 
 
 def test_graph(made, fitted):
@@ -128,9 +137,9 @@ def test_links_command(edges, tmp_path):
     asked += ["--overlap", files["o.csv"], "--save", files["model.latentbits"]]
     done = run(app, list(map(str, asked)))
     assert done.exit_code == 0, done.output
-    assert "community 0: about" in done.stdout and "author" in done.stdout and "for instance: doc" in done.stdout
-    assert files["m.csv"].read_text().startswith("community,rows,rank,member,strength")
-    assert "community_1" in files["d.csv"].read_text().splitlines()[0]
+    assert "source 1: about" in done.stdout and "author" in done.stdout and "for instance: doc" in done.stdout
+    assert files["m.csv"].read_text().startswith("component,rows,rank,member,strength")
+    assert "source 1,source 2" in files["d.csv"].read_text().splitlines()[0]
     # Another list of edges, with other documents, authors that are missing and one that is new.
     other = tmp_path / "new.edges"
     other.write_text("document,author\nnew1,author0\nnew1,author5\nnew2,author5\nnew2,somebody\n")
@@ -147,7 +156,7 @@ def test_links_command(edges, tmp_path):
     assert pair.exit_code == 0, pair.output
     fit = ["fit", str(edges), "-m", "noisy-or", "-k", "2", "-o", str(tmp_path / "again.latentbits"), "--starts", "1"]
     shown = run(app, fit)
-    assert shown.exit_code == 0 and "components" in shown.stdout
+    assert shown.exit_code == 0 and "2 sources" in shown.stdout
     for wrong, message in (
         (["--graph", "x.png"], "graphml"),
         (["--top", "0"], "--top"),
@@ -163,7 +172,8 @@ def test_links_command(edges, tmp_path):
 def test_typical_rows_are_the_clearest(made, fitted):
     odds = fitted._ask(made.data).by_rows(fitted._model.log_odds)
     for row in fitted.documents_table(made.data, top=3):
-        assert (odds[:, row["community"]] > odds[row["row"], row["community"]]).sum() < row["rank"]
+        k = fitted.component_names_.index(row["component"])
+        assert (odds[:, k] > odds[row["row"], k]).sum() < row["rank"]
     assert len(fitted.documents_frame(made.data, 2)) == 6 and len(fitted.marginal_frame(made.data)) == 12
 
 

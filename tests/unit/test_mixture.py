@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from latentbits import BernoulliMixture
 from latentbits.data.source import open_source
@@ -334,3 +335,19 @@ def test_messages_of_cells():
         model.impute(X, how="guess")
     with pytest.raises(InputError, match="n must be"):
         model.sample(0)
+
+
+def test_names_are_those_of_one_fit():
+    """A stream goes on with the components that were named; a fit finds others; a copy without a fit has none."""
+    table = make_mixture(60, 5, 2, random_state=0).data
+    model = BernoulliMixture(2, n_init=1, random_state=0).fit(table).name_components({1: "a"})
+    assert model.partial_fit(table).component_names_ == ["a", "class 2"]
+    assert model.name_components({"a": "b", 2: "a"}).component_names_ == ["b", "a"]
+    assert model.fit(table).component_names_ == ["class 1", "class 2"]
+    assert not hasattr(clone(model), "component_names_")
+
+
+def test_doubts_call_components_by_name():
+    table = np.tile([[0.0, 1.0], [1.0, 0.0]], (10, 1))
+    with pytest.warns(DuplicateComponentWarning, match="class 1 and class 2 are the same"):
+        BernoulliMixture(2, init=np.full((2, 2), 0.5), max_iter=2, tol=1.0).fit(table)

@@ -88,7 +88,11 @@ def test_statuses_have_their_words():
     model._params.loss[3] = 0.0
     with pytest.warns() as told:
         model._set_fitted_attributes()
-    assert model.component_kinds_ == ["supported", "duplicate of 0", "always on", "disconnected"]
+    assert model.component_kinds_ == ["supported", "duplicate", "always on", "disconnected"]
+    assert model.duplicate_components_ == [[0, 1]]
+    assert [row["status"] for row in model.sources_table()][:2] == ["supported", "duplicate of source 1"]
+    texts = " ".join(str(warning.message) for warning in told)
+    assert "source 1 and source 2" in texts and "source 4 explains next to nothing" in texts
     assert {warning.category for warning in told} == {DuplicateComponentWarning, EmptyComponentWarning}
     pruned = quietly_prune(model, X)
     assert pruned.n_components == 1
@@ -96,7 +100,7 @@ def test_statuses_have_their_words():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model._set_fitted_attributes()
-    assert model.component_kinds_[0] == "weak" and model.component_kinds_[1] == "duplicate of 0"
+    assert model.component_kinds_[0] == "weak" and model.component_kinds_[1] == "duplicate"
     assert quietly_prune(model, X).n_components == 1  # the first of the twins stays
     model._params = model._params._replace(
         theta=model._params.theta[[0, 2, 3]], prior=np.array([0.3, 0.999, 0.2]), loss=np.zeros(3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import subprocess
 import sys
@@ -88,6 +89,10 @@ def test_plots(model):
     assert ax.texts[0].get_text().startswith(f"{fitted.components_[0, 0]:.2f}\n")
     assert [text.get_text() for text in ax.get_yticklabels()] == list(X.columns)
     assert len(latentbits.plots.components(fitted, top=4, component=1).patches) == 4
+    named = copy.copy(fitted).name_components({2: "pop $ voters"})
+    assert latentbits.plots.components(named, component="pop $ voters").get_title() == "pop $ voters"
+    assert "pop $ voters" in latentbits.plots.profile(named).get_xticklabels()[1].get_text()
+    assert latentbits.plots.components(fitted).get_title() == "class 1"
     assert len(latentbits.plots.restarts(fitted).lines) == 5
     chosen = latentbits.select(BernoulliMixture(random_state=0), X, [1, 2, 3])
     own = plt.subplots()[1]
@@ -103,7 +108,7 @@ def test_plots_of_causes():
     made = datasets.make_aspect(120, 12, 2, loss=0.6, random_state=0)
     fitted = latentbits.AspectBernoulli(3, n_phantom=1, n_init=1, tol=1e-5, random_state=0).fit(made.data)
     axes = latentbits.plots.tiles(fitted, (3, 4))
-    assert len(axes) == 3 and axes[2].get_title() == "2 phantom"
+    assert len(axes) == 3 and axes[2].get_title() == "cause 3 (phantom)"
     np.testing.assert_allclose(axes[0].images[0].get_array(), fitted.components_[0].reshape(3, 4))
     axes = latentbits.plots.cause_pictures(fitted, made.data, [0, 5], (3, 4))
     assert axes.shape == (3, 4)

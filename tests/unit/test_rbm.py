@@ -159,7 +159,7 @@ def test_fits():
     assert loss < base - 0.03
     for fill_in in ("exact", "mean-field", "factorised"):
         assert np.abs(machine.set_params(fill_in=fill_in).impute(hidden) - filled).mean() < 0.05
-    assert "4 hidden units" in machine.summary()
+    assert "4 switches" in machine.summary()
     cells, units = machine.sample(300, random_state=0, return_causes=True)
     assert np.abs(cells.mean(axis=0) - marginals).max() < 0.2 and units.shape == (300, 4)
 

@@ -76,6 +76,23 @@ def test_only_upper_rooms_know_a_family(home):
             assert not strange, f"{path_of(path)} imports {name}"
 
 
+def test_one_place_numbers_components():
+    """Nobody but ``numbered`` puts the noun of a component before a number."""
+    nouns = {"component", "community", "node", *(family.noun for family in FAMILIES)} - {"feature"}
+    for path in MODULES:
+        if path_of(path) == "testing/contracts.py":  # which checks it
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.JoinedStr):
+                continue
+            for text, value in zip(node.values, node.values[1:]):
+                words = text.value.split(" ") if isinstance(text, ast.Constant) else []
+                named = isinstance(value, ast.FormattedValue) and value.conversion == -1  # !r is what a user wrote
+                assert not (named and len(words) > 1 and words[-1] == "" and words[-2].lower() in nouns), (
+                    f"{path_of(path)}:{node.lineno}"
+                )
+
+
 def test_the_table_names_families_by_strings():
     for path in (SOURCE / "families.py", SOURCE / "__init__.py"):
         for name in imports_of(path):

@@ -324,9 +324,10 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
     def _doubts(self) -> None:
         """Warn of causes that explain nothing, and of memberships that the data cannot tell."""
         if self.empty_components_:
+            empty = [self.component_names_[k] for k in self.empty_components_]
             warnings.warn(
-                f"{self._name}: cause{'s' * (len(self.empty_components_) > 1)} {', '.join(map(str, self.empty_components_))} "
-                f"explain{'s' * (len(self.empty_components_) == 1)} nothing. Use fewer components or more starts.",
+                f"{self._name}: {', '.join(empty)} explain{'s' * (len(empty) == 1)} nothing. Use fewer components or more "
+                "starts.",
                 EmptyComponentWarning,
                 stacklevel=6,
             )

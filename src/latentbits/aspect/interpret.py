@@ -11,6 +11,7 @@ import numpy as np
 
 from ..base import LatentBitsEstimator, frame_of
 from ..data.block import ONE, UNKNOWN, ZERO, Block
+from ..data.writing import free_names
 from ..errors import InputError, NoPhantomWarning
 from .phantoms import cause_numbers
 
@@ -101,19 +102,19 @@ class CauseAnswers(LatentBitsEstimator):
         Returns
         -------
         list of dict
-            With component, kind, share (of all cells), on_rate, lift, off_lift, coexist (how much of it lives beside
-            other causes), largest (its largest probability), stability, features (by probability) and distinctive
+            With component (its name), kind, share (of all cells), on_rate, lift, off_lift, coexist (how much of it lives
+            beside other causes), largest (its largest probability), stability, features (by probability) and distinctive
             (by distance above all other causes).
         """
         self._check_fitted()
         numbers = cause_numbers(self._params.tally)
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         stability = getattr(self, "stability_", np.full(self.n_components, np.nan))
-        out = []
+        called, out = self.component_names_, []
         for k, probs in enumerate(self.components_):
             others = np.delete(self.components_, k, axis=0)
             ahead = probs - (others.max(axis=0) if len(others) else 0.0)
-            row: dict[str, Any] = {"component": k, "kind": self.component_kinds_[k]}
+            row: dict[str, Any] = {"component": called[k], "kind": self.component_kinds_[k]}
             row.update({name: float(values[k]) for name, values in numbers.items()})
             row["largest"], row["stability"] = float(probs.max()), float(stability[k])
             for name, order in (("features", probs), ("distinctive", ahead)):
@@ -139,7 +140,8 @@ class CauseAnswers(LatentBitsEstimator):
             With row, one membership per component, loss (membership of all phantoms), log_likelihood of the columns
             that vary, and gap (it is proved to be within so many nats of the best memberships).
         """
-        names = list(self.get_feature_names_out())
+        own = ("row", "loss", "log_likelihood", "gap")
+        names = free_names([*own, *self.component_names_])[len(own) :]
         out = []
         for numbers, _, (shares, logs, gaps) in self._rows_of(X, None):
             loss = shares[:, self._zero_causes()].sum(axis=1)
@@ -176,7 +178,7 @@ class CauseAnswers(LatentBitsEstimator):
         blank = self._zero_causes()
         instead = "zeros are ranked by P(cell = 1), and no loss is told."
         if blank:
-            instead = f"cause {blank[0]}, a profile of nearly empty rows, is used instead."
+            instead = f"{self.component_names_[blank[0]]}, a profile of nearly empty rows, is used instead."
         kinds = ", ".join(self.component_kinds_)
         warnings.warn(
             f"{self._name}: {question} needs a phantom cause, and none was found (kinds: {kinds}); "

@@ -233,9 +233,24 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
             raise InputError(f"{self._name}: row {int(np.argmin(np.isfinite(values).all(axis=1)))} is not finite.")
         return values
 
-    def _component_names(self) -> list[str]:
-        """What the components are called."""
-        return [str(name) for name in self.get_feature_names_out()]
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the columns of ``transform``: those of the components.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Checked against the columns that were fitted, and not used otherwise.
+
+        Returns
+        -------
+        array of str
+        """
+        super().get_feature_names_out(input_features)  # scikit-learn's checks
+        return np.array(self._names_out(), dtype=object)
+
+    def _names_out(self) -> list[str]:
+        """What the columns of ``transform`` are called."""
+        return self.component_names_
 
 
 class _Explained:

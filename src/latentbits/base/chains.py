@@ -73,6 +73,7 @@ class ChainsMixin(FittingMixin):
         with callback_management_context(self):
             source = self._open(X, reset=True)
             self._check_size(source)
+            self._forget_names()
             self._fit_sweep(sweep_of(source, effective_n_jobs(self.n_jobs)), X)
         return self
 

@@ -1,13 +1,37 @@
-"""Components and the fit in words and frames."""
+"""Components and the fit in words and frames.
+
+What a component is called is settled here, for tables, columns, pictures, reports and messages.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import InputError
+from ..families import family_of
 from .common import frame_of
+from .options import is_whole
 from .shell import Shell
+
+if TYPE_CHECKING:
+    from typing import Self
+
+# Kinds of components of which nothing needs to be said.
+ORDINARY = ("content", "active", "supported")
+
+
+def numbered(noun: str, n: int) -> list[str]:
+    """Names of ``n`` things that were given none: the noun and a number from 1.
+
+    Examples
+    --------
+    >>> numbered("class", 3)
+    ['class 1', 'class 2', 'class 3']
+    """
+    return [f"{noun} {k + 1}" for k in range(n)]
 
 
 class ComponentsMixin(Shell):
@@ -15,6 +39,108 @@ class ComponentsMixin(Shell):
 
     objective_: float
     n_reached_: int
+    given_names_: dict[int, str]
+
+    @property
+    def component_names_(self) -> list[str]:
+        """What the components are called: the family's noun and a number from 1, or what :meth:`name_components` was told."""
+        self._check_fitted()
+        given = getattr(self, "given_names_", {})
+        return [given.get(k + 1, name) for k, name in enumerate(numbered(self._noun, self._n_named()))]
+
+    @property
+    def _noun(self) -> str:
+        """What the family calls a component."""
+        return family_of(type(self)).noun
+
+    def _n_named(self) -> int:
+        """How many components have names."""
+        return int(self._model.n_components)
+
+    def _component_names(self) -> list[str]:
+        """What the rows of ``components_`` are called."""
+        return self.component_names_
+
+    def _component_kinds(self) -> list[str]:
+        """What is special about every component, in words; empty for most."""
+        kinds = getattr(self, "component_kinds_", [""] * len(self._component_names()))
+        return ["" if kind in ORDINARY else kind for kind in kinds]
+
+    def _described_names(self) -> list[str]:
+        """Names of the rows of ``components_``, with what is special about them: "cause 3 (phantom)"."""
+        pairs = zip(self._component_names(), self._component_kinds())
+        return [f"{name} ({kind})" if kind else name for name, kind in pairs]
+
+    def _component_index(self, component: Any) -> int:
+        """Place of a component in ``components_``, given by that place (from 0) or by its name."""
+        names = self._component_names()
+        if isinstance(component, str) and component in names:
+            return names.index(component)
+        if is_whole(component) and 0 <= component < len(names):
+            return int(component)
+        raise InputError(
+            f"{self._name}: component must be a number from 0 to {len(names) - 1}, its place in components_, or a name "
+            f"({names[0]!r}, ...); got {component!r}."
+        )
+
+    def name_components(self, names: Mapping[Any, str]) -> Self:
+        """Give components names of your own; tables, columns, pictures and reports use them, and model files keep them.
+
+        A new fit forgets the names, because it finds other components.
+
+        Parameters
+        ----------
+        names : dict
+            From a component, by its number from 1 or by the name that it has, to its new name.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture
+        >>> model = BernoulliMixture(2, random_state=0).fit([[1, 1, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1]])
+        >>> model.name_components({2: "late risers"}).component_names_
+        ['class 1', 'late risers']
+        """
+        if not isinstance(names, Mapping):
+            raise InputError(
+                f"{self._name}: name_components needs a dict of component to name, such as {{1: 'a name'}}; got "
+                f"{type(names).__name__!r}."
+            )
+        usual, now = numbered(self._noun, len(self.component_names_)), self.component_names_
+        new = list(now)
+        for key, name in names.items():
+            new[self._named_place(key, now)] = self._checked_name(name)
+        twice = [name for name in new if new.count(name) > 1]
+        if twice:
+            raise InputError(f"{self._name}: two components would be called {twice[0]!r}; give each a name of its own.")
+        self.given_names_ = {k + 1: name for k, name in enumerate(new) if name != usual[k]}
+        return self
+
+    def _named_place(self, key: Any, names: list[str]) -> int:
+        """Place in the list of names of a component given by its number from 1, or by its name."""
+        if isinstance(key, str) and key in names:
+            return names.index(key)
+        if is_whole(key) and 1 <= key <= len(names):
+            return int(key) - 1
+        raise InputError(
+            f"{self._name}: there is no component {key!r}; they are numbered 1 to {len(names)} and called "
+            f"{', '.join(map(repr, names[:3]))}{', ...' * (len(names) > 3)}."
+        )
+
+    def _checked_name(self, name: Any) -> str:
+        """A name without blanks around it, if it is one."""
+        if not isinstance(name, str) or not name.strip() or not name.strip().isprintable():
+            raise InputError(
+                f"{self._name}: the name of a component is one line of text that is not empty; got {name!r:.60}."
+            )
+        return name.strip()
+
+    def _forget_names(self) -> None:
+        """Drop names that were given to the components of an earlier fit."""
+        self.__dict__.pop("given_names_", None)
 
     def components_table(self, top: int = 10) -> list[dict[str, Any]]:
         """The components as rows of a table: the ``top`` features of each that stand out most from the marginals.
@@ -27,17 +153,17 @@ class ComponentsMixin(Shell):
         Returns
         -------
         list of dict
-            With component, weight, rank, feature, probability, marginal and lift.
+            With component (its name), weight, rank, feature, probability, marginal and lift.
         """
         self._check_fitted()
         names = getattr(self, "feature_names_in_", None)
         names = np.arange(self.n_features_in_) if names is None else names
-        out = []
+        called, out = self._component_names(), []
         for k, probabilities in enumerate(self.components_):
             for rank, j in enumerate(np.argsort(-self._standing(probabilities), kind="stable")[:top]):
                 out.append(
                     {
-                        "component": k,
+                        "component": called[k],
                         "weight": float(self.weights_[k]) if hasattr(self, "weights_") else np.nan,
                         "rank": rank + 1,
                         "feature": names[j] if isinstance(names[j], str) else int(names[j]),
@@ -79,13 +205,19 @@ class ComponentsMixin(Shell):
         str
         """
         self._check_fitted()
-        lines = [f"{self._name} with {self._size} components on {self.n_features_in_} features"]
+        lines = [f"{self._name} with {family_of(type(self)).counted(self._size)} on {self.n_features_in_} features"]
         if getattr(self, "restarts_", None):
             n = len(self.restarts_)
             lines.append(f"objective {self.objective_:.4f}, best value reached in {self.n_reached_} of {n} starts")
         state = "settled" if self.converged_ else "not settled"
         lines.append(f"{state} after {self.n_iter_} passes; {self.n_free_} free parameters")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._told_names()])
+
+    def _told_names(self) -> list[str]:
+        """The names that were given, as a line of a summary."""
+        given = getattr(self, "given_names_", {})
+        usual = numbered(self._noun, self._n_named())
+        return ["; ".join(f"{usual[number - 1]}: {name}" for number, name in given.items())] if given else []
 
     @property
     def n_free_(self) -> int:

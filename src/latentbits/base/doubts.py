@@ -17,10 +17,10 @@ from ..errors import (
     RestartWarning,
     TableWarning,
 )
-from .shell import Shell
+from .components import ComponentsMixin
 
 
-class DoubtsMixin(Shell):
+class DoubtsMixin(ComponentsMixin):
     """The part of the shell that warns.  Stack levels lead to the user's call of ``fit``."""
 
     needs_variation: ClassVar[bool] = False  # whether constant columns are left out of the fit
@@ -55,17 +55,18 @@ class DoubtsMixin(Shell):
     def _warn_components(self, empty: list[int], twins: list[tuple[int, int]]) -> None:
         """Name empty and duplicate components."""
         self.empty_components_, self.duplicate_components_ = empty, [list(pair) for pair in twins]
+        names = self.component_names_
         if empty:
             warnings.warn(
-                f"{self._name}: component{'s' * (len(empty) > 1)} {', '.join(map(str, empty))} hold almost no rows. "
+                f"{self._name}: {', '.join(names[k] for k in empty)} hold{'s' * (len(empty) == 1)} almost no rows. "
                 "Use fewer components or more starts.",
                 EmptyComponentWarning,
                 stacklevel=6,
             )
         if twins:
-            shown = ", ".join(f"{a} and {b}" for a, b in twins[:5])
+            shown = ", ".join(f"{names[a]} and {names[b]}" for a, b in twins[:5])
             warnings.warn(
-                f"{self._name}: components {shown} are the same to three digits. Use fewer components.",
+                f"{self._name}: {shown} are the same to three digits. Use fewer components.",
                 DuplicateComponentWarning,
                 stacklevel=6,
             )

@@ -91,6 +91,7 @@ class FittingMixin(DoubtsMixin):
         with callback_management_context(self):
             source = self._open(X, reset=True, sample_weight=sample_weight, merge=True)
             self._check_size(source)
+            self._forget_names()
             sweep = sweep_of(source, effective_n_jobs(self.n_jobs))
             self._fit_sweep(sweep, X)
         return self

@@ -32,7 +32,8 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
 
         Returns
         -------
-        (n_rows,) array of component numbers
+        (n_rows,) array of int
+            Places in ``components_``, from 0; ``component_names_`` has the names, in that order.
         """
         return self._ask(X).by_rows(MostProbable(self._model))
 
@@ -82,9 +83,10 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         Returns
         -------
         list of dict
-            With feature, component, probability, ones (expected ones in the class) and rows (expected known cells).
+            With feature, component (its name), probability, ones (expected ones in the class) and rows (expected
+            known cells).
         """
-        n_components, names = len(self.components_), getattr(self, "feature_names_in_", None)
+        called, names = self._component_names(), getattr(self, "feature_names_in_", None)
         names = list(range(self.n_features_in_)) if names is None else [str(name) for name in names]
         if X is None:
             rows = np.broadcast_to((self.weights_ * self.weight_seen_)[:, None], self.components_.shape)
@@ -95,13 +97,13 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         return [
             {
                 "feature": names[j],
-                "component": k,
+                "component": called[k],
                 "probability": float(self.components_[k, j]),
                 "ones": float(ones[k, j]),
                 "rows": float(rows[k, j]),
             }
             for j in range(self.n_features_in_)
-            for k in range(n_components)
+            for k in range(len(called))
         ]
 
     def profile_frame(self, X: Any = None) -> Any:

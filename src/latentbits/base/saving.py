@@ -24,7 +24,7 @@ class SavesMixin(OptionsMixin):
     fitted_types: ClassVar[Mapping[str, Any]] = {
         "n_features_in_": Annotated[int, of.Whole(1, size="D")],
         "feature_names_in_": of.Maybe(Annotated[Any, of.Array(("D",), "O")]),
-        "component_names_": of.Maybe(list[str]),
+        "given_names_": of.Maybe(dict[int, str]),
         "reading_": of.Maybe(dict[str, of.Plain]),
     }
 

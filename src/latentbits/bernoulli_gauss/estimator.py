@@ -13,7 +13,7 @@ from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.common import digest_of
 from ..base.memberships import MostProbable
-from ..base.options import Check, Number, OneOf, OptimiserOptions, Positive, Whole, WordOr, is_whole, option_fields
+from ..base.options import Check, Number, OneOf, OptimiserOptions, Positive, WordOr, is_whole, option_fields
 from ..data.block import Float
 from ..data.summary import ValueTotals
 from ..data.values import REALS, ValueBlock
@@ -258,8 +258,9 @@ class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):
         self.labels_ = np.concatenate(sweep.collect(MostProbable(model), precomputed))
         self.empty_components_ = [int(k) for k in np.flatnonzero(stats.mass < DEAD)]
         if self.empty_components_:
+            empty = [self.component_names_[k] for k in self.empty_components_]
             warnings.warn(
-                f"{self._name}: topics {', '.join(map(str, self.empty_components_))} hold no rows. Use fewer components.",
+                f"{self._name}: {', '.join(empty)} hold{'s' * (len(empty) == 1)} no rows. Use fewer components.",
                 TableWarning,
                 stacklevel=5,
             )
@@ -338,12 +339,13 @@ class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):
         sweep, precomputed = asked.sweep, asked.precomputed
         return sp.vstack(sweep.collect(_Mask(self._model), precomputed), format="csr")
 
-    def top_keywords(self, component: int, n: int = 10) -> list[dict[str, Any]]:
+    def top_keywords(self, component: Any, n: int = 10) -> list[dict[str, Any]]:
         """Words that stand out as keywords of a topic, by p log(p / share of rows with the keyword).
 
         Parameters
         ----------
-        component : int
+        component : int or str
+            Its place in ``components_``, from 0, or its name.
         n : int
             How many.
 
@@ -353,9 +355,7 @@ class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):
             With rank, feature, probability, marginal, mean and sd (of its value as a keyword).
         """
         self._check_fitted()
-        self._check("component", component, Whole(0))
-        if component >= len(self.weights_):
-            raise InputError(f"{self._name}: there is no topic {component}; they are 0 to {len(self.weights_) - 1}.")
+        component = self._component_index(component)
         names, probs = self._feature_names(), self.keyword_prob_[component]
         order = np.argsort(-self._standing(probs), kind="stable")[:n]
         return [

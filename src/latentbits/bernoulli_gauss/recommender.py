@@ -191,13 +191,13 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         """
         self._check_fitted()
         everybody = self._model.words.centers
-        out = []
+        called, out = self.component_names_, []
         for k, means in enumerate(self.means_):
             for r, j in enumerate(np.argsort(everybody - means, kind="stable")[:top]):
                 item = self.items_[j]
                 out.append(
                     {
-                        "component": k,
+                        "component": called[k],
                         "weight": float(self.weights_[k]),
                         "rank": r + 1,
                         "feature": item.item() if hasattr(item, "item") else item,

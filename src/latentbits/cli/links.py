@@ -71,14 +71,13 @@ def links(
         _show(estimator, opened, names, sizes, top, least)
         if members is not None:
             rows = estimator.communities_table(None, least)
+            expected = dict(zip(estimator.component_names_, sizes.tolist()))
             for row in rows:
-                row["rows"] = float(sizes[row["community"]])
-            columns = ["community", "rows", "rank", "member", "strength", "lift", "explained", "also_in"]
+                row["rows"] = expected[row["component"]]
+            columns = ["component", "rows", "rank", "member", "strength", "lift", "explained", "also_in"]
             write_rows(rows, columns, members)
         if documents is not None:
-            write_rows(
-                *matrix_rows(posteriors, [f"community_{k}" for k in range(posteriors.shape[1])], opened), documents
-            )
+            write_rows(*matrix_rows(posteriors, estimator.component_names_, opened), documents)
         if overlap is not None:
             write_rows(
                 estimator.overlap_table(opened.reader, least),
@@ -137,16 +136,15 @@ def _show(estimator: Any, opened: Any, names: list[str], sizes: Any, top: int, l
     """Communities as text: size, members with their strengths, typical rows."""
     rows = estimator.communities_table(top, least)
     typical = estimator.documents_table(opened.reader, min(top, 3))
-    for k, source in enumerate(estimator.sources_table()):
-        mine = [row for row in rows if row["community"] == k]
-        status = "" if source["status"] == "supported" else f" ({source['status']})"
-        print(f"community {k}{status}: about {sizes[k]:.0f} of {opened.shape[0]} rows")
+    for name, described, size in zip(estimator.component_names_, estimator._described_names(), sizes):
+        mine = [row for row in rows if row["component"] == name]
+        print(f"{described}: about {size:.0f} of {opened.shape[0]} rows")
         if not mine:
             print("  no members")
         for row in mine:
             also = f"  also in {row['also_in']}" if row["also_in"] else ""
             print(f"  {row['strength']:.2f}  {row['member']}{also}")
-        found = [f"{names[row['row']]} ({row['posterior']:.2f})" for row in typical if row["community"] == k]
+        found = [f"{names[row['row']]} ({row['posterior']:.2f})" for row in typical if row["component"] == name]
         if found:
             print(f"  for instance: {', '.join(found)}")
     print(estimator.summary())

@@ -19,7 +19,7 @@ from ..errors import InputError, LatentBitsError
 from . import data as data_commands
 from . import explore as exploring
 from . import links as link_analysis
-from . import models, weights
+from . import models, naming, weights
 from . import reproduce as experiments
 from .options import has_output, writes_csv
 
@@ -56,6 +56,7 @@ for _command in (
     models.explain,
     models.select,
     models.sample,
+    naming.name,
     models.expand,
     link_analysis.links,
     weights.recommend,

@@ -236,11 +236,11 @@ def transform(
 
 
 def _tell_kinds(estimator: Any) -> None:
-    """Say on standard error which components are not content."""
-    names = estimator.get_feature_names_out()
-    for name, kind in zip(names, getattr(estimator, "component_kinds_", ())):
-        if kind != "content":
-            print(f"{name}: {kind}", file=sys.stderr)
+    """Say on standard error what is special about components."""
+    if hasattr(estimator, "component_kinds_"):
+        for name, kind in zip(estimator.component_names_, estimator._component_kinds()):
+            if kind:
+                print(f"{name}: {kind}", file=sys.stderr)
 
 
 @reads_table

@@ -100,23 +100,24 @@ def show_components(estimator: Any, top: int = 8) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from ..families import family_of
+
     is_map = hasattr(estimator, "regions_table")  # too many nodes to list
     rows = estimator.regions_table(top=top) if is_map else estimator.components_table(top)
-    numbers = range(1 + max(row["component"] for row in rows))
-    what = f"{len(numbers)} regions of the map" if is_map else f"{len(numbers)} components"
-    table = Table(title=what, title_justify="left")
-    table.add_column("region" if is_map else "component", justify="right")
+    family, names = family_of(type(estimator)), list(dict.fromkeys(row["component"] for row in rows))
+    shown = names if is_map else estimator._described_names()
+    table = Table(title=family.counted(len(names)) + " of the map" * is_map, title_justify="left")
+    table.add_column(family.noun)
     table.add_column("share", justify="right")
     what = "probability here" if "probability" in rows[0] else "loading"
     table.add_column(f"features that stand out ({what} / share of ones overall)")
-    for k in numbers:
-        mine = [row for row in rows if row["component"] == k]
+    for name, described in zip(names, shown):
+        mine = [row for row in rows if row["component"] == name]
         if hasattr(estimator, "leak_"):  # features without a link say nothing here
             mine = [row for row in mine if row["probability"] >= 0.01] or mine[:1]
         value = "probability" if "probability" in mine[0] else "loading"
         text = ", ".join(f"{row['feature']} {row[value]:.2f}/{row['marginal']:.2f}" for row in mine)
         weight = mine[0]["weight"]
         share = "" if weight != weight else f"{weight:.1%}"  # hidden units have none
-        kind = estimator.component_kinds_[k] if hasattr(estimator, "component_kinds_") else ""
-        table.add_row(f"{kind} {k}".strip(), share, Text(text))
+        table.add_row(Text(described), share, Text(text))
     Console(width=None if sys.stdout.isatty() else 120).print(table)

@@ -455,7 +455,14 @@ class Reading:
 
 def unreadable(record: Mapping[str, Any]) -> str | None:
     """What is wrong with the record of a reading, or None."""
-    known: dict[str, type] = {"one": list, "zero": list, "blank": list, "rules": list, "binarize": float, "id_column": str}
+    known: dict[str, type] = {
+        "one": list,
+        "zero": list,
+        "blank": list,
+        "rules": list,
+        "binarize": float,
+        "id_column": str,
+    }
     known |= {"label_columns": list, "file": dict}
     for name, value in record.items():
         if name not in known or not isinstance(value, known[name]):

@@ -20,6 +20,22 @@ FORMULA = "=+-@\uff1d\uff0b\uff0d\uff20"
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
+def free_names(names: list[str]) -> list[str]:
+    """Names of columns; those that were met before have underscores behind them.
+
+    Examples
+    --------
+    >>> free_names(["row", "class 1", "row"])
+    ['row', 'class 1', 'row_']
+    """
+    out: list[str] = []
+    for name in names:
+        while name in out:
+            name += "_"
+        out.append(name)
+    return out
+
+
 def table_bytes(rows: list[dict[str, Any]], columns: list[str], name: str, safe: bool = False) -> bytes:
     """Rows in the format that the name of a file stands for; ``safe`` is for delimited text, see :func:`guarded`."""
     if name.endswith(".parquet"):

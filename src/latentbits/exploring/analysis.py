@@ -15,7 +15,7 @@ from ..engine.ask import joined
 from ..engine.protocols import PredictsCells
 from ..evaluation import Candidate
 from ..evaluation.candidates import size_text
-from ..families import family_of
+from ..families import Family, family_of
 
 MOST_CELLS = 20_000_000  # cells looked through for surprises
 ALL_CELLS = 300_000  # cells times components up to which every cell is explained
@@ -41,7 +41,7 @@ class FittedFamily:
         """The family and its size."""
         size, n = size_text(self.size), len(self.model.components_)
         if self.candidate.limit or self.size is None:
-            size = f"{n} {self.noun if n == 1 else self.noun + 'es'}"
+            size = self.family.counted(n)
         return f"{self.candidate.title} ({size})"
 
     @property
@@ -50,56 +50,52 @@ class FittedFamily:
         return hasattr(self.model, "regions_table")
 
     @property
-    def noun(self) -> str:
-        """What a component is called."""
-        return family_of(type(self.model)).noun
+    def family(self) -> Family:
+        """Its entry in the table of families."""
+        return family_of(type(self.model))
 
     def names(self) -> list[str]:
-        """Names of the components, numbered from 1; nodes of maps by their number."""
-        kinds = getattr(self.model, "component_kinds_", None)
-        n = len(self.model.components_)
-        if self.is_map:
-            return [f"node {k}" for k in range(n)]
-        return [
-            f"{self.noun} {k + 1}" if kinds is None or kinds[k] == "content" else f"{kinds[k]} {k + 1}"
-            for k in range(n)
-        ]
+        """Names of the components; nodes of maps."""
+        names: list[str] = self.model._component_names()
+        return names
 
     def part_names(self) -> list[str]:
         """Names of the columns of :meth:`memberships`: components, or regions of a map."""
-        if not self.is_map:
-            return self.names()
-        return [f"region {k + 1}" for k in range(int(self._regions().max()) + 1)]
+        names: list[str] = self.model.component_names_
+        return names
+
+    def kinds(self) -> dict[str, str]:
+        """What is special about components, by name."""
+        return {name: kind for name, kind in zip(self.names(), self.model._component_kinds()) if kind}
 
     def _regions(self) -> Any:
         """The region of every node of a map."""
-        return self.model.regions(min(8, len(self.model.components_))).ravel()
+        return self.model.regions(len(self.part_names())).ravel()
 
     def components(self, top: int) -> list[dict[str, Any]]:
-        """The components as rows of a table, with names; regions of a map."""
-        rows = self.model.regions_table(top=top) if self.is_map else self.model.components_table(top)
-        names = self.names()
-        for row in rows:
-            k = row["component"]
-            row["name"] = f"region {k + 1}" if self.is_map else names[k]
+        """The components as rows of a table; regions of a map."""
+        rows: list[dict[str, Any]] = (
+            self.model.regions_table(top=top) if self.is_map else self.model.components_table(top)
+        )
         return rows
 
     def lines(self, top: int = 6, most: int | None = None) -> list[tuple[str, str]]:
         """The components in words: name with its share, and what stands out; ``most`` of them, then how many are left."""
         rows = self.components(top)
-        numbers = list(dict.fromkeys(row["component"] for row in rows))
+        names, kinds = list(dict.fromkeys(row["component"] for row in rows)), self.kinds()
         out = []
-        for k in numbers[:most]:
-            mine = [row for row in rows if row["component"] == k]
+        for called in names[:most]:
+            mine = [row for row in rows if row["component"] == called]
             weight = mine[0]["weight"]
-            name = mine[0]["name"] + ("" if weight != weight else f" {weight:.0%}")
+            name = called + (f" ({kinds[called]})" if called in kinds else "")
+            name += "" if weight != weight else f" {weight:.0%}"
             if "loading" in mine[0]:
                 told = [f"{row['feature']} {row['loading']:+.2f}" for row in mine]
             else:
                 told = [f"{row['feature']} {row['probability']:.2f}" for row in mine if row["lift"] > 1.05]
             out.append((name, ", ".join(told) or "nothing is more frequent here than elsewhere"))
-        if most is not None and len(numbers) > most:
-            out.append((f"and {len(numbers) - most} more", "see the table of components"))
+        if most is not None and len(names) > most:
+            out.append((f"and {len(names) - most} more", "see the table of components"))
         return out
 
     def memberships(self, X: Any) -> Any:

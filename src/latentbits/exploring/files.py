@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.writing import table_bytes
+from ..data.writing import free_names, table_bytes
 from ..engine.checkpoint import write_atomically
 from ..families import STORIES
 from ..report import page_of
@@ -85,7 +85,7 @@ def _component_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]
             n_features = 50
         for row in fitted.components(n_features):
             out.append({"model": role, "family": fitted.candidate.name, **row})
-    columns = ["model", "family", "component", "name", "weight", "rank", "feature"]
+    columns = ["model", "family", "component", "weight", "rank", "feature"]
     columns += [c for c in ("probability", "loading", "marginal", "lift") if any(c in row for row in out)]
     return out, columns
 
@@ -102,7 +102,7 @@ def _row_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
     out = []
     ours = ["component", "strength", *([] if scores is None else ["log_likelihood"])]
     axes = [] if places is None else ["map_x", "map_y"][: places.shape[1]]
-    columns = _free([found.rows.id_name, *found.rows.labels, *ours, *axes, *names])
+    columns = free_names([found.rows.id_name, *found.rows.labels, *ours, *axes, *names])
     for i in range(found.facts.n_rows):
         values = [
             found.row_name(i),
@@ -114,16 +114,6 @@ def _row_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
         values += [] if places is None else places[i, : len(axes)].tolist()
         out.append(dict(zip(columns, [*values, *shares[i].tolist()])))
     return out, columns
-
-
-def _free(names: list[str]) -> list[str]:
-    """Names, those that were met before with underscores behind them."""
-    out: list[str] = []
-    for name in names:
-        while name in out:
-            name += "_"
-        out.append(name)
-    return out
 
 
 def _cell_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
@@ -147,7 +137,7 @@ def _filled_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
         float
     )
     cells[found.blanks.row, found.blanks.column] = found.blanks.probability
-    names = _free([found.rows.id_name, *found.rows.labels, *found.facts.names])
+    names = free_names([found.rows.id_name, *found.rows.labels, *found.facts.names])
     rows = [
         dict(zip(names, [found.row_name(i), *(values[i] for values in found.rows.labels.values()), *line]))
         for i, line in enumerate(cells.tolist())

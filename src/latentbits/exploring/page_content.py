@@ -131,7 +131,7 @@ def _places(chart: Any, part: Any) -> list[list[float]]:
 
 def _regions(chart: Any) -> list[dict[str, Any]]:
     """What stands out in the regions of the map, and where they lie."""
-    out: dict[int, dict[str, Any]] = {}
+    out: dict[str, dict[str, Any]] = {}
     for row in chart.regions_table(top=3):
         mine = out.setdefault(row["component"], {"x": row["x"], "y": row.get("y", 0.0), "words": []})
         mine["words"].append(str(row["feature"]))
@@ -161,17 +161,17 @@ def _comparison(found: Comparison) -> dict[str, Any]:
 def _model(fitted: FittedFamily) -> dict[str, Any]:
     """A fitted model: what its components are made of, and how the fit went."""
     model = fitted.model
-    parts: dict[int, dict[str, Any]] = {}
+    parts: dict[str, dict[str, Any]] = {}
+    kinds = fitted.kinds()
     for row in fitted.components(12):
-        value = "probability" if "probability" in row else "loading"
-        mine = parts.setdefault(
-            row["component"], {"name": row["name"], "weight": row["weight"], "value": value, "features": []}
-        )
+        value, name = "probability" if "probability" in row else "loading", row["component"]
+        new = {"name": name, "kind": kinds.get(name, ""), "weight": row["weight"], "value": value, "features": []}
+        mine = parts.setdefault(name, new)
         mine["features"].append([str(row["feature"]), row[value], row["marginal"]])
     restarts = [{k: v for k, v in row.items() if k != "seconds"} for row in getattr(model, "restarts_", None) or []]
     return {
         "title": fitted.title,
-        "noun": fitted.noun,
+        "noun": fitted.family.noun,
         "story": STORIES[fitted.candidate.structure],
         "components": list(parts.values()),
         "summary": model.summary(),

@@ -400,10 +400,6 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
             raise AttributeError("not fitted yet")
         return len(self._model.latent_shape)
 
-    def _component_names(self) -> list[str]:
-        """What the nodes are called."""
-        return [f"node{k}" for k in range(self._model.n_components)]
-
     def transform(self, X: Any, kind: str = "mean") -> Any:
         """Places of the rows on the map.
 

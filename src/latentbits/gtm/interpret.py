@@ -10,6 +10,7 @@ import numpy as np
 from scipy.ndimage import label, maximum_filter
 
 from ..base import LatentBitsEstimator, frame_of
+from ..base.components import numbered
 from ..base.options import Whole
 from ..base.sklearn_api import clone
 from ..data.block import Block, Float
@@ -20,6 +21,8 @@ from .grid import neighbours, spacings
 
 # A row may be in two places if two separate nodes hold more than this.
 SECOND_PLACE = 0.1
+# Regions into which a map is cut where nobody asks for another number; these have names.
+N_REGIONS = 8
 
 
 class Places(NamedTuple):
@@ -129,6 +132,22 @@ class MapAnswers(LatentBitsEstimator):
     latent_points_: Float
     _automatic_shape: tuple[int, ...] = (1,)
     _keeps_shape: bool = False
+
+    def _n_named(self) -> int:
+        """Maps have many nodes; the regions that hold them have names."""
+        return min(N_REGIONS, int(self._model.n_components))
+
+    def _region_names(self, n_regions: int) -> list[str]:
+        """What regions are called; names that were given are those of the usual number of regions."""
+        return self.component_names_ if n_regions == self._n_named() else numbered(self._noun, n_regions)
+
+    def _component_names(self) -> list[str]:
+        """What the nodes are called."""
+        return numbered("node", self._model.n_components)
+
+    def _names_out(self) -> list[str]:
+        """What the axes of the map are called."""
+        return list("xyz"[: len(self._model.latent_shape)])
 
     def component_planes(self, features: Any = None) -> Float:
         """P(cell = 1) over the map, for some features or all.
@@ -276,21 +295,23 @@ class MapAnswers(LatentBitsEstimator):
         Returns
         -------
         list of dict
-            With component (the node), x, y, z (its place), weight (its prior), rank, feature, probability, marginal
-            (over the map) and lift.
+            With component (the name of the node), x, y, z (its place), weight (its prior), rank, feature, probability,
+            marginal (over the map) and lift.
         """
         self._check_fitted()
         if rank not in ("lift", "probability"):
             raise InputError(f"{self._name}: rank must be 'lift' or 'probability'; got {rank!r}.")
         self._check("top", top, Whole(1))
         chosen = np.arange(len(self.components_)) if nodes is None else self._nodes(nodes)
-        out = []
+        called, out = self._component_names(), []
         for k in chosen:
-            out += self._standing_out(int(k), self.latent_points_[k], self.weights_[k], self.components_[k], top, rank)
+            out += self._standing_out(
+                called[k], self.latent_points_[k], self.weights_[k], self.components_[k], top, rank
+            )
         return out
 
     def _standing_out(
-        self, number: int, place: Float, weight: float, chances: Float, top: int, rank: str
+        self, name: str, place: Float, weight: float, chances: Float, top: int, rank: str
     ) -> list[dict[str, Any]]:
         """What stands out at one place of the map, as rows of a table."""
         overall = self.weights_ @ self.components_
@@ -302,7 +323,7 @@ class MapAnswers(LatentBitsEstimator):
             order = order[: max(1, int((standing[order] > 0).sum()))]
         return [
             {
-                "component": number,
+                "component": name,
                 **dict(zip("xyz", map(float, place))),
                 "weight": float(weight),
                 "rank": r + 1,
@@ -314,7 +335,7 @@ class MapAnswers(LatentBitsEstimator):
             for r, j in enumerate(order)
         ]
 
-    def regions_table(self, n_regions: int = 8, top: int = 5) -> list[dict[str, Any]]:
+    def regions_table(self, n_regions: int = N_REGIONS, top: int = 5) -> list[dict[str, Any]]:
         """The map in few words: its regions as rows of a table, with what stands out in each.
 
         Parameters
@@ -327,24 +348,24 @@ class MapAnswers(LatentBitsEstimator):
         Returns
         -------
         list of dict
-            As :meth:`top_features`, the component being the number of the region; its place is the node nearest
+            As :meth:`top_features`, the component being the name of the region; its place is the node nearest
             to the middle of its rows.
         """
         self._check_fitted()
         self._check("n_regions", n_regions, Whole(1))
         self._check("top", top, Whole(1))
         labels = self.regions(min(n_regions, len(self.components_))).ravel()
-        out = []
+        called, out = self._region_names(int(labels.max()) + 1), []
         for region in range(labels.max() + 1):
             weights = np.where(labels == region, self.weights_, 0.0)
             own = weights / weights.sum()
             away = np.abs(self.latent_points_ - own @ self.latent_points_).sum(axis=1)
             node = np.where(labels == region, away, np.inf).argmin()
             place, chances = self.latent_points_[node], own @ self.components_
-            out += self._standing_out(region, place, weights.sum(), chances, top, "lift")
+            out += self._standing_out(called[region], place, weights.sum(), chances, top, "lift")
         return out
 
-    def regions_frame(self, n_regions: int = 8, top: int = 5) -> Any:
+    def regions_frame(self, n_regions: int = N_REGIONS, top: int = 5) -> Any:
         """:meth:`regions_table` as a pandas frame."""
         return frame_of(self.regions_table(n_regions, top))
 

@@ -20,12 +20,12 @@ class LoadingsTable(LatentBitsEstimator):
         self._check_fitted()
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         sizes = (self.components_**2).sum(axis=1)
-        out = []
+        called, out = self.component_names_, []
         for k, loadings in enumerate(self.components_):
             for rank, j in enumerate(np.argsort(-np.abs(loadings), kind="stable")[:top]):
                 out.append(
                     {
-                        "component": k,
+                        "component": called[k],
                         "weight": float(sizes[k] / max(sizes.sum(), 1e-300)),
                         "rank": rank + 1,
                         "feature": names[j] if isinstance(names[j], str) else int(names[j]),

@@ -64,7 +64,7 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
             lines.append(
                 f"two chains differ by {self.disagreement_:.3f} on whether two rows belong together, on average over pairs"
             )
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._told_names()])
 
     def diagnostics_frame(self) -> Any:
         """R-hat and effective sample sizes, as a pandas frame."""

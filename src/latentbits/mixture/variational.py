@@ -29,6 +29,7 @@ from ..data.summary import Totals
 from ..engine.protocols import ExtraPass, Sweep
 from ..engine.restarts import InitParams
 from ..engine.stepwise_em import StreamState
+from ..families import family_of
 from ..maths.latent_class import ClassStats, class_precomputed
 from .averaging import AveragedModel, AveragingMixin
 from .ensemble import Members
@@ -306,6 +307,5 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, OptimiserOpt
         """A few lines on the fit: bound, starts, components in use."""
         self._check_fitted()
         used = int((self.expected_rows_ >= 1).sum())
-        return (
-            f"{super().summary()}\nthe objective is a lower bound on log p(table); {used} components hold a row or more"
-        )
+        told = f"{family_of(type(self)).counted(used)} hold{'s' * (used == 1)} a row or more"
+        return f"{super().summary()}\nthe objective is a lower bound on log p(table); {told}"

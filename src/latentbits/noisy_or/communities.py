@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base import frame_of
+from ..base.components import numbered
 from ..data.block import Block, Float
 from ..errors import need
 from .sources import Sources
@@ -33,9 +34,9 @@ class Communities(Sources):
         Returns
         -------
         list of dict
-            With community, rows (expected number), rank, member, strength (link probability), lift (against the share of ones
-            of the column), explained (share of the member's ones that the community explains, from the model), and the
-            other communities of the member.
+            With component (the name of the community), rows (expected number), rank, member, strength (link probability),
+            lift (against the share of ones of the column), explained (share of the member's ones that the
+            community explains, from the model), and also_in, the other communities of the member.
         """
         self._check_fitted()
         names, links = self._feature_names(), self.components_
@@ -44,21 +45,21 @@ class Communities(Sources):
         flow = self.source_prior_[:, None] * theta
         explained = flow / np.maximum(flow.sum(axis=0) + self._params.theta0, 1e-300)
         rows = self._expected_rows()
-        out = []
+        called, out = self.component_names_, []
         for k, row in enumerate(links):
             members = [j for j in np.argsort(-row, kind="stable") if row[j] >= least]
             for rank, j in enumerate(members[:top]):
-                others = [str(i) for i in np.flatnonzero(links[:, j] >= least) if i != k]
+                others = [called[i] for i in np.flatnonzero(links[:, j] >= least) if i != k]
                 out.append(
                     {
-                        "community": k,
+                        "component": called[k],
                         "rows": float(rows[k]),
                         "rank": rank + 1,
                         "member": names[j],
                         "strength": float(row[j]),
                         "lift": float(row[j] / self.marginals_[j]),
                         "explained": float(explained[k, j]),
-                        "also_in": " ".join(others),
+                        "also_in": "; ".join(others),
                     }
                 )
         return out
@@ -79,19 +80,19 @@ class Communities(Sources):
         Returns
         -------
         list of dict
-            With community, rank, row, posterior, and how many other communities the row is in.
+            With component (the name of the community), rank, row, posterior, and how many other communities the row is in.
         """
         self._check_fitted()
         odds = self._ask(X).by_rows("log_odds")
         posteriors, on = 0.5 * (1.0 + np.tanh(0.5 * odds)), odds > 0
-        out = []
+        called, out = self.component_names_, []
         for k in range(odds.shape[1]):
             for rank, i in enumerate(np.argsort(-odds[:, k], kind="stable")[:top]):
                 if not on[i, k]:
                     break
                 out.append(
                     {
-                        "community": k,
+                        "component": called[k],
                         "rank": rank + 1,
                         "row": int(i),
                         "posterior": float(posteriors[i, k]),
@@ -116,14 +117,14 @@ class Communities(Sources):
         Returns
         -------
         list of dict
-            With first, second, rows (expected number in both), ratio (to independence), common members and their Jaccard
-            index.
+            With first and second (their names), rows (expected number in both), ratio (to independence), common members
+            and their Jaccard index.
         """
         asked = self._ask(X)
         sweep, precomputed = asked.sweep, asked.precomputed
         both, alone, weight = sweep.map(_Both(self._model), [None] * sweep.n_blocks, precomputed, keep_rows=False)[0]
         names, member = self._feature_names(), self.components_ >= least
-        out = []
+        called, out = self.component_names_, []
         for a in range(len(alone)):
             for b in range(a + 1, len(alone)):
                 common = np.flatnonzero(member[a] & member[b])
@@ -131,8 +132,8 @@ class Communities(Sources):
                 expected = alone[a] * alone[b] / max(weight, 1e-300)
                 out.append(
                     {
-                        "first": a,
-                        "second": b,
+                        "first": called[a],
+                        "second": called[b],
                         "rows": float(both[a, b]),
                         "ratio": float(both[a, b] / max(expected, 1e-300)),
                         "common": "; ".join(names[j] for j in common),
@@ -169,20 +170,20 @@ class Communities(Sources):
         except ImportError:
             raise need("networkx", "links", "A graph") from None
         graph = nx.Graph()
-        names = self._feature_names()
+        names, nodes = self._feature_names(), numbered(self._noun, self.n_components)
         posteriors = None if X is None else self._ask(X).by_rows("represent")
         sizes = self._expected_rows() if posteriors is None else posteriors.sum(axis=0)
-        for k in range(self.n_components):
-            graph.add_node(f"community {k}", kind="community", label=f"community {k}", rows=float(sizes[k]))
+        for k, called in enumerate(self.component_names_):
+            graph.add_node(nodes[k], kind="community", label=called, rows=float(sizes[k]))
         for k, row in enumerate(self.components_):
             for j in np.flatnonzero(row >= least):
                 graph.add_node(f"member {j}", kind="member", label=names[j], share=float(self.marginals_[j]))
-                graph.add_edge(f"community {k}", f"member {j}", weight=float(row[j]))
+                graph.add_edge(nodes[k], f"member {j}", weight=float(row[j]))
         if posteriors is not None:
             for i, k in zip(*np.nonzero(posteriors > 0.5)):
                 label = f"row {i}" if row_names is None else str(row_names[i])
                 graph.add_node(f"row {i}", kind="row", label=label)
-                graph.add_edge(f"row {i}", f"community {k}", weight=float(posteriors[i, k]))
+                graph.add_edge(f"row {i}", nodes[k], weight=float(posteriors[i, k]))
         return graph
 
 

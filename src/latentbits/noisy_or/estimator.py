@@ -299,15 +299,16 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
         if params.loss is not None:
             price = 0.5 * (len(params.theta0) + 1) * np.log(max(params.weight, 2.0))
             self.deletion_loss_, self.supported_ = params.loss, (rows >= FEWEST_ROWS) & (params.loss > price)
-        self.component_kinds_ = self._statuses()
+        self.component_kinds_, self.duplicate_components_ = self._statuses()
         self._doubts()
 
-    def _statuses(self) -> list[str]:
-        """What to make of every source."""
+    def _statuses(self) -> tuple[list[str], list[list[int]]]:
+        """What to make of every source, and which are alike."""
         links, worth = self.components_, getattr(self, "supported_", None)
         length = np.maximum(np.sqrt((links**2).sum(axis=1)), 1e-100)
         cosine = (links @ links.T) / np.outer(length, length)
-        out = []
+        out: list[str] = []
+        twins: list[list[int]] = []
         for k in range(len(links)):
             twin = np.flatnonzero(cosine[k, :k] > SAME)
             if not self.active_[k] and (worth is None or not worth[k]):
@@ -315,24 +316,25 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
             elif self.source_prior_[k] > ALWAYS:
                 out.append("always on")
             elif len(twin):
-                out.append(f"duplicate of {twin[0]}")
+                out.append("duplicate")
+                twins.append([int(twin[0]), k])
             else:
                 out.append("active" if worth is None else "supported" if worth[k] else "weak")
-        return out
+        return out, twins
 
     def _doubts(self) -> None:
         """Warn of sources that are none."""
-        cut_off = [k for k, status in enumerate(self.component_kinds_) if status == "disconnected"]
-        twins = [(k, status) for k, status in enumerate(self.component_kinds_) if status.startswith("duplicate")]
+        names = self.component_names_
+        cut_off = [name for name, kind in zip(names, self.component_kinds_) if kind == "disconnected"]
         if cut_off:
             warnings.warn(
-                f"{self._name}: source{'s' * (len(cut_off) > 1)} {', '.join(map(str, cut_off))} explain"
-                f"{'s' * (len(cut_off) == 1)} next to nothing. Use fewer components, or prune().",
+                f"{self._name}: {', '.join(cut_off)} explain{'s' * (len(cut_off) == 1)} next to nothing. Use fewer "
+                "components, or prune().",
                 EmptyComponentWarning,
                 stacklevel=6,
             )
-        if twins:
-            shown = ", ".join(f"{k} is a {status}" for k, status in twins[:5])
+        if self.duplicate_components_:
+            shown = ", ".join(f"{names[a]} and {names[b]}" for a, b in self.duplicate_components_[:5])
             warnings.warn(
                 f"{self._name}: some sources are alike ({shown}). Use fewer components, or prune().",
                 DuplicateComponentWarning,

@@ -239,19 +239,20 @@ class Sources(LatentBitsEstimator):
         Returns
         -------
         list of dict
-            With source, status, prior, expected rows, links above 0.1, loss by deletion (nats), and the strongest links.
+            With component (its name), status, prior, expected rows, links above 0.1, loss by deletion (nats), and the
+            strongest links.
         """
         self._check_fitted()
         names = self._feature_names()
         loss = getattr(self, "deletion_loss_", np.full(self.n_components, np.nan))
         rows = self._expected_rows()
-        out = []
+        called, out = self.component_names_, []
         for k, links in enumerate(self.components_):
             strongest = np.argsort(-links, kind="stable")[:top]
             out.append(
                 {
-                    "source": k,
-                    "status": self.component_kinds_[k],
+                    "component": called[k],
+                    "status": self._component_kinds()[k] or self.component_kinds_[k],
                     "prior": float(self.source_prior_[k]),
                     "rows": float(rows[k]),
                     "links": int((links > 0.1).sum()),
@@ -259,6 +260,13 @@ class Sources(LatentBitsEstimator):
                     "strongest": "; ".join(f"{names[j]} {links[j]:.2f}" for j in strongest if links[j] > 0.01),
                 }
             )
+        return out
+
+    def _component_kinds(self) -> list[str]:
+        """What is special about every source; duplicates with the name of the first of their kind."""
+        out, names = super()._component_kinds(), self.component_names_
+        for first, k in getattr(self, "duplicate_components_", ()):
+            out[k] = f"duplicate of {names[first]}"
         return out
 
     def _expected_rows(self) -> Any:
@@ -290,10 +298,8 @@ class Sources(LatentBitsEstimator):
             raise InputError(
                 f"{self._name}: a stream does not tell what its sources are worth; fit the whole table first."
             )
-        twins = {status for status in self.component_kinds_ if status.startswith("duplicate")}
-        keep = [
-            k for k, status in enumerate(self.component_kinds_) if status == "supported" or f"duplicate of {k}" in twins
-        ]
+        doubled = {first for first, _ in self.duplicate_components_}
+        keep = [k for k, status in enumerate(self.component_kinds_) if status == "supported" or k in doubled]
         always = [k for k, status in enumerate(self.component_kinds_) if status == "always on"]
         if not keep:
             raise InputError(f"{self._name}: no source is supported; nothing would be left. Fit with n_components=1.")

@@ -39,7 +39,7 @@ def show_image(ax: Any, cells: Any, image: tuple[int, int], title: str = "", **l
     """One tile."""
     ax.imshow(np.asarray(cells, dtype=float).reshape(image), cmap="gray_r", **limits)
     ax.set(xticks=[], yticks=[])
-    ax.set_title(title, fontsize=7)
+    ax.set_title(title, fontsize=7, parse_math=False)
 
 
 def tiles(estimator: Any, image: tuple[int, int], *, axes: Any = None) -> Any:
@@ -66,10 +66,10 @@ def tiles(estimator: Any, image: tuple[int, int], *, axes: Any = None) -> Any:
         for ax in np.ravel(axes)[len(estimator.components_) :]:
             ax.axis("off")
         axes = np.ravel(axes)[: len(estimator.components_)]
-    kinds = getattr(estimator, "component_kinds_", [""] * len(estimator.components_))
+    names = estimator._described_names()
     limits = {"vmin": 0, "vmax": 1} if (np.abs(estimator.components_ - 0.5) <= 0.5).all() else {}
     for k, ax in enumerate(np.ravel(axes)[: len(estimator.components_)]):
-        show_image(ax, estimator.components_[k], image, f"{k} {kinds[k]}".strip(), **limits)
+        show_image(ax, estimator.components_[k], image, names[k], **limits)
     return axes
 
 
@@ -146,7 +146,7 @@ def causes(estimator: Any, *, top: int = 6, ax: Any = None) -> Any:
     header = ["cause", "kind", "share", "lift", "coexist", "most distinctive features"]
     body = [
         [
-            str(row["component"]),
+            row["component"],
             row["kind"],
             f"{row['share']:.1%}",
             f"{row['lift']:.2f}",
@@ -155,7 +155,7 @@ def causes(estimator: Any, *, top: int = 6, ax: Any = None) -> Any:
         ]
         for row in rows
     ]
-    return _text_table(ax, header, body, [0.06, 0.1, 0.08, 0.07, 0.08, 0.61])
+    return _text_table(ax, header, body, [0.12, 0.1, 0.08, 0.07, 0.08, 0.55])
 
 
 def expansion(estimator: Any, X: Any, rows: Any, *, top: int = 6, ax: Any = None) -> Any:

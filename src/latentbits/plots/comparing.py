@@ -92,7 +92,7 @@ def calibration(found: Any, models: Any = None, *, ax: Any = None) -> Any:
 
 
 def recovery(components: Any, truth: Any, *, ax: Any = None) -> Any:
-    """How found components match true ones: cosines, both matched one to one and in the order of the truth.
+    """How found components match true ones: cosines, both matched one to one and in the order of the truth, numbered from 1.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def recovery(components: Any, truth: Any, *, ax: Any = None) -> Any:
         for place, k in enumerate(order):
             colour = "white" if cosine[i, k] > 0.6 else "black"
             ax.text(place, i, f"{cosine[i, k]:.2f}", ha="center", va="center", fontsize=7, color=colour)
-    ax.set_xticks(np.arange(len(order)), [str(k) for k in order])
-    ax.set_yticks(np.arange(len(truth)), [f"true {i}" for i in range(len(truth))])
+    ax.set_xticks(np.arange(len(order)), [str(k + 1) for k in order])
+    ax.set_yticks(np.arange(len(truth)), [f"true {i + 1}" for i in range(len(truth))])
     ax.set(xlabel="component found", title="Cosine with the truth")
     return ax
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..base.options import is_whole
-from ..errors import InputError
 from .axes import axes_of, needs
 
 
@@ -43,13 +41,16 @@ def profile(estimator: Any, X: Any = None, *, counts: bool = True, ax: Any = Non
         colour = "white" if row["probability"] > 0.75 else "black"
         ax.text(place % n_classes, place // n_classes, text, ha="center", va="center", fontsize=7, color=colour)
     ax.set_yticks(np.arange(len(names)), names)
-    ax.set_xticks(np.arange(n_classes), [f"class {k}\n{share:.0%}" for k, share in enumerate(estimator.weights_)])
+    shares = zip(estimator._component_names(), estimator.weights_)
+    ax.set_xticks(np.arange(n_classes), [f"{name}\n{share:.0%}" for name, share in shares])
+    for label in ax.get_xticklabels():
+        label.set_parse_math(False)
     ax.xaxis.tick_top()
     ax.set_title("Class profiles: probability of a one" + (", ones / known cells" if counts else ""))
     return ax
 
 
-def components(estimator: Any, *, top: int = 10, component: int = 0, ax: Any = None) -> Any:
+def components(estimator: Any, *, top: int = 10, component: Any = 0, ax: Any = None) -> Any:
     """The features that stand out in one component: probability as a bar, the marginal as a tick.
 
     Parameters
@@ -58,8 +59,8 @@ def components(estimator: Any, *, top: int = 10, component: int = 0, ax: Any = N
         Fitted.
     top : int
         Features to show.
-    component : int
-        Which one.
+    component : int or str
+        Which one: its place in ``components_``, from 0, or its name.
     ax : Axes, optional
 
     Returns
@@ -67,17 +68,16 @@ def components(estimator: Any, *, top: int = 10, component: int = 0, ax: Any = N
     Axes
     """
     needs(estimator, "components", "a fitted estimator with components", "components_table", "components_")
-    if not is_whole(component) or not 0 <= component < len(estimator.components_):
-        raise InputError(f"component must be a number from 0 to {len(estimator.components_) - 1}; got {component!r}.")
-    rows = [row for row in estimator.components_table(top) if row["component"] == component]
+    place = estimator._component_index(component)
+    name = estimator._component_names()[place]
+    rows = [row for row in estimator.components_table(top) if row["component"] == name]
     ax = axes_of(ax, (5.0, 1.0 + 0.28 * len(rows)))
     height = np.arange(len(rows))
     value = "probability" if "probability" in rows[0] else "loading"
-    ax.barh(height, [row[value] for row in rows], color="#4878a8", label="in the component")
+    ax.barh(height, [row[value] for row in rows], color="#4878a8", label=f"in {name}")
     ax.set_yticks(height, [str(row["feature"]) for row in rows])
     ax.invert_yaxis()
-    kind = estimator.component_kinds_[component] if hasattr(estimator, "component_kinds_") else ""
-    ax.set_title(f"Component {component} ({kind})" if kind else f"Component {component}")
+    ax.set_title(estimator._described_names()[place], parse_math=False)
     if value == "loading":
         ax.axvline(0.0, color="black", linewidth=0.8)
         ax.set_xlabel("loading (change of the log odds)")

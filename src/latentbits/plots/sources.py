@@ -46,12 +46,13 @@ def loadings(estimator: Any, *, scaled: bool = True, ax: Any = None) -> Any:
     ax = axes_of(ax, (1.6 + 0.2 * len(names), 1.4 + 0.3 * len(links)))
     # The square root of the shade, or all but the largest source would be black.
     top = max(values.max(), 1e-12) if scaled else 1.0
+    called = zip(estimator.component_names_, estimator.source_prior_)
     image = ax.imshow(np.sqrt(values / top), cmap="gray", aspect="auto", vmin=0, vmax=1)
-    ax.set_yticks(np.arange(len(links)), [f"{k}  (on {p:.1%})" for k, p in enumerate(estimator.source_prior_)])
+    ax.set_yticks(np.arange(len(links)), [f"{name}  (on {p:.1%})" for name, p in called])
     ax.set_xticks(np.arange(len(names)), names, rotation=90, fontsize=7)
-    for label in ax.get_xticklabels():
+    for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
         label.set_parse_math(False)
-    ax.set(ylabel="source", title=title)
+    ax.set(title=title)
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.03, pad=0.01, ticks=np.sqrt([0.0, 0.1, 0.5, 1.0]))
     bar.ax.set_yticklabels([f"{top * share:.2f}" for share in (0.0, 0.1, 0.5, 1.0)])
     return ax
@@ -77,10 +78,11 @@ def communities(estimator: Any, *, top: int = 7, least: float = 0.1, ax: Any = N
     _check(estimator, "communities")
     members = estimator.communities_table(top, least)
     body = []
-    for k, source in enumerate(estimator.sources_table()):
-        mine = [f"{row['member']} {row['strength']:.2f}" for row in members if row["community"] == k]
-        body.append([str(k), source["status"], f"{source['prior']:.1%}", "; ".join(mine) or "none"])
+    for source in estimator.sources_table():
+        name = source["component"]
+        mine = [f"{row['member']} {row['strength']:.2f}" for row in members if row["component"] == name]
+        body.append([name, source["status"], f"{source['prior']:.1%}", "; ".join(mine) or "none"])
     ax = axes_of(ax, (9.0, 0.6 + 0.34 * len(body)))
     return _text_table(
-        ax, ["source", "status", "on", "members (probability of the link)"], body, [0.08, 0.14, 0.08, 0.7]
+        ax, ["source", "status", "on", "members (probability of the link)"], body, [0.12, 0.16, 0.08, 0.64]
     )

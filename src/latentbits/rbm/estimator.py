@@ -16,6 +16,7 @@ from ..base.options import MOST_DRAWS, BitOptions, Check, Number, OneOf, Positiv
 from ..data.summary import Totals
 from ..engine.chains import Chain, Plan
 from ..errors import InputError, NotConvergedWarning
+from ..families import family_of
 from ..maths.index_lists import whole_lists
 from .model import FILLS, MOST_EXACT, BoltzmannModel, BoltzmannParams
 from .training import Contrastive
@@ -200,10 +201,13 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
     def summary(self) -> str:
         """A few lines on the machine."""
         self._check_fitted()
-        return (
-            f"{self._name} with {self.n_components} hidden units on {self.n_features_in_} features\n"
-            f"{self.n_iter_} epochs; log probability of the table given hidden units drawn from it: {self.objective_:.1f}"
-        )
+        lines = [
+            f"{self._name} with {family_of(type(self)).counted(self.n_components)} (hidden units) on {self.n_features_in_} "
+            "features",
+            f"{self.n_iter_} epochs; log probability of the table given hidden units drawn from it: {self.objective_:.1f}",
+            *self._told_names(),
+        ]
+        return "\n".join(lines)
 
     score_samples = available_if(_small)(LatentBitsEstimator.score_samples)
     score = available_if(_small)(LatentBitsEstimator.score)

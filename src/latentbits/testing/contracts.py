@@ -498,6 +498,49 @@ def explanations_add_up(family: Family, folder: Path) -> None:
     assert len(some.to_frame()) == 4
 
 
+def components_have_one_name(family: Family, folder: Path) -> None:
+    """Components are called by the family's noun and a number from 1, or as the user says, in all words about them."""
+    table, estimator = family.table(), copy.copy(family.fitted())
+    _needs(hasattr(estimator, "name_components"), "it has no components of its own")
+    noun = family_of(type(estimator)).noun
+    usual = [f"{noun} {k + 1}" for k in range(len(estimator.component_names_))]
+    assert estimator.component_names_ == usual
+    for wrong in (
+        {0: "a"},
+        {len(usual) + 1: "a"},
+        {f"{noun} 0": "a"},
+        {True: "a"},
+        {1: " "},
+        {1: 3},
+        {1: "a\nb"},
+        ["a"],
+    ):
+        with _refusal(type(estimator).__name__, of=InputError):
+            estimator.name_components(wrong)
+    with _refusal("two components would be called", of=InputError):
+        estimator.name_components({1: "both", 2: "both"})
+    assert estimator.component_names_ == usual
+    called = [*usual[:-1], "ours $_"]
+    assert estimator.name_components({len(usual): " ours $_ "}).component_names_ == called
+    is_map = hasattr(estimator, "regions_table")
+    listed = estimator.regions_table(top=2) if is_map else estimator.components_table(2)
+    assert list(dict.fromkeys(row["component"] for row in listed)) == called
+    assert "ours $_" in estimator.summary()
+    assert list(estimator.get_feature_names_out()) == (
+        list("xyz")[: len(estimator.latent_shape_)] if is_map else called
+    )
+    rows = [f"node {k + 1}" for k in range(len(estimator.components_))] if is_map else called
+    if hasattr(estimator, "explain"):
+        told = estimator.explain(table, cells=([0, 1], [1, 0]))
+        assert told.component_names == rows and f"share_{rows[-1]}" in told.to_frame()
+    for method in ("profile_table", "cause_table", "sources_table", "communities_table", "top_features"):
+        if hasattr(estimator, method):
+            assert {row["component"] for row in getattr(estimator, method)()} <= set(rows), method
+    estimator.save(folder / "named.latentbits")
+    assert latentbits.load(folder / "named.latentbits").component_names_ == called
+    assert estimator.name_components({"ours $_": usual[-1]}).component_names_ == usual
+
+
 def wrong_shapes_are_refused(family: Family, folder: Path) -> None:
     """A table with other columns is refused, and the transpose is named; strange items of ratings are named, too."""
     table, estimator = family.table(), family.fitted()
@@ -572,6 +615,7 @@ CONTRACTS: dict[str, Callable[[Family, Path], None]] = {
         answers_have_their_shapes,
         draws_do_not_depend_on_blocks,
         explanations_add_up,
+        components_have_one_name,
         wrong_shapes_are_refused,
         absurd_sizes_are_refused,
     )

@@ -125,7 +125,7 @@
     for (const [place, part] of model.components.entries()) {
       let share = part.weight === null || part.weight === undefined ? "" : " · " + percent(part.weight);
       if (number === 0 && data.components[place] === part.name) share += " · strongest in " + data.sizes[place] + " rows";
-      put(cards, put(make("div", null, { className: "card" }), make("h3", part.name + share), bars(part.features, part.value)));
+      put(cards, put(make("div", null, { className: "card" }), make("h3", part.name + (part.kind ? " (" + part.kind + ")" : "") + share), bars(part.features, part.value)));
     }
     put(node, cards);
     if (number === 0) for (const name of Object.keys(data.cross)) {
