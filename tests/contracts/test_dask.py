@@ -174,6 +174,16 @@ def test_chains_on_the_workers(client):
     assert here.labels.tobytes() == there.labels.tobytes() and here.log_joint.tobytes() == there.log_joint.tobytes()
 
 
+def test_tables_are_filled_where_they_are(client, tmp_path):
+    """The recipe is computed on the workers, with the draws of the whole table."""
+    family = FAMILIES[0]
+    table, estimator = family.table(), family.fitted()
+    wanted = estimator.impute(table, how="sample", random_state=1)
+    for name in ("dask array", "dask frame"):
+        found = estimator.impute(CONTAINERS[name](table, tmp_path), how="sample", random_state=1)
+        np.testing.assert_array_equal(np.asarray(found.compute()), wanted)
+
+
 def test_bad_cells_are_named_from_the_cluster(client):
     import dask.array as da
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..answers import Explanation
 from ..data.block import Block
+from ..data.checks import Labels
+from ..data.giving_back import is_dask, like, stacked, stays_sparse
 from ..data.numbers import real_numbers
 from ..data.rng import stream
 from ..data.source import Source, named
@@ -70,11 +72,13 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
 
         Returns
         -------
-        (n_rows, n_features) array, or (n_cells,) array if ``cells`` is given
+        (n_rows, n_features) table of the kind of X, or (n_cells,) array if ``cells`` is given
+            A frame for a frame, a lazy Dask table for one of Dask's, else an array.
         """
-        asked = self._ask(X)
+        self._check_fitted()
         if cells is None:
-            return asked.by_rows(asked.model.predict_cells)
+            return self._in_kind(X, self._model.predict_cells)
+        asked = self._ask(X)
         return asked.by_cells(asked.model.predict_cells_at, *self._cells(cells, asked.sweep.source))
 
     def _cells(self, cells: Any, source: Source) -> tuple[Any, Any]:
@@ -118,19 +122,37 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
 
         Returns
         -------
-        (n_rows, n_features) array, sparse if X is sparse, a pandas frame if X is one
+        (n_rows, n_features) table of the kind of X
+            A pandas, polars or pyarrow frame for one of these, sparse (CSR) for a sparse table, a lazy Dask table for one of
+            Dask's, else an array.  Cells are floats, with ``how="mode"`` and "sample", too.
         """
+        self._check_fitted()
         self._check("how", how, OneOf(FILLS))
-        asked = self._ask(X)
-        parts = asked.by_block(Filled(asked.model, how, seed_of(random_state), dense=not sp.issparse(X)))
-        if sp.issparse(X):
-            return sp.vstack(parts, format="csr")
-        out = np.concatenate(parts)
-        if type(X).__module__.partition(".")[0] == "pandas":
-            import pandas as pd
+        return self._in_kind(X, Filled(self._model, how, seed_of(random_state), dense=not stays_sparse(X)))
 
-            return pd.DataFrame(out, index=X.index, columns=X.columns)
-        return out
+    def _in_kind(self, X: Any, question: Callable[..., Any]) -> Any:
+        """``question(block, precomputed)`` of all blocks as the kind of table that X is; of Dask tables only the recipe."""
+        if is_dask(X):
+            return self._in_parts(X, question)
+        asked = self._ask(X)
+        return like(X, stacked(asked.by_block(question)), self._column_names(asked.sweep.source.labels))
+
+    def _in_parts(self, X: Any, question: Callable[..., Any]) -> Any:
+        """The same of a Dask table, whose partitions are answered when they are computed."""
+        from ..data.dask import by_partition, outline
+        from ..engine.sweep_dask import PartAnswer
+
+        with named(self._name):
+            seen = outline(X, self._reading(), self._known_columns())
+        self._check_columns(seen)
+        names = self._column_names(seen.labels)
+        run = (self._name, self.binarize, self.block_rows, self.work, self.n_features_in_, names, self._reading())
+        return by_partition(X, PartAnswer(question, self._model.precompute(self._params), *run), names)
+
+    def _column_names(self, labels: Labels) -> list[str] | None:
+        """What the columns of an answer are called: as in the fitted table, else as in the one that was given."""
+        names = getattr(self, "feature_names_in_", labels.columns)
+        return None if names is None else [str(name) for name in names]
 
     @available_if(lambda self: self._has("explain"))
     def explain(self, X: Any, cells: Any = None) -> Any:

@@ -115,7 +115,6 @@ class Shell(SavesMixin, RunOptions):
 
     def _open(self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False) -> Source:
         """Open a table and check it against what was fitted."""
-        known = None if reset else getattr(self, "feature_names_in_", None)
         source = open_source(
             X,
             owner=self._name,
@@ -125,13 +124,18 @@ class Shell(SavesMixin, RunOptions):
             merge=merge,
             work=self.work,
             reading=None if reset else self._reading(),
-            columns=None if known is None else [str(name) for name in known],
+            columns=None if reset else self._known_columns(),
         )
         if reset:
             self._keep_columns(X, source)
         else:
             self._check_columns(source)
         return source
+
+    def _known_columns(self) -> list[str] | None:
+        """Names of the columns of the fit, if they had some."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
 
     def _reading(self) -> Reading | None:
         """How the table of the fit was read, if there was anything to remember."""
@@ -161,7 +165,7 @@ class Shell(SavesMixin, RunOptions):
         source = self._open(X, reset=False, sample_weight=sample_weight)
         return Asked(self._model, self._params, sweep_of(source, effective_n_jobs(self.n_jobs)))
 
-    def _check_columns(self, source: Source) -> None:
+    def _check_columns(self, source: Any) -> None:
         """Number of the columns, in scikit-learn's words; their names were looked at as the table was opened."""
         n_columns = source.shape[1]
         if n_columns != self.n_features_in_:

@@ -7,10 +7,11 @@ partitions they overlap.  Without a ``distributed`` client the blocks are comput
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from operator import add
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +20,8 @@ from ..errors import ClusterError, InputError, LatentBitsError, TableWarning, ne
 from .block import Block, Float
 from .checks import BadCells, Labels, check_shape, check_weights
 from .convert import Binarize
-from .encoding import Encoding, Reading
+from .encoding import Reading
+from .giving_back import like, stays_sparse
 from .matching import plan_of
 from .readers import reader_of
 from .source import block_of_rows, cut, named
@@ -167,15 +169,13 @@ def dask_source(
         import dask
     except ImportError:
         raise need("dask", "dask", "A Dask table") from None
-    if hasattr(X, "to_delayed") and hasattr(X, "columns"):
+    columns: list[str] | None
+    if _is_frame(X):
         partitions = list(X.to_delayed())
-        columns: list[str] | None = [str(name) for name in X.columns]
         with on_cluster():
             lengths = list(dask.compute(*[dask.delayed(len)(p) for p in partitions]))
-        if wanted is not None:
-            plan = plan_of(columns or (), Encoding() if reading is None else reading.encoding, _no_words, (), wanted)
-            columns = plan.names
-        n_columns = len(columns or ())
+        columns = _cells_of(X, reading, wanted)
+        n_columns = len(columns)
     elif hasattr(X, "chunks") and getattr(X, "ndim", 0) == 2:
         X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
         partitions = list(X.to_delayed()[:, 0])
@@ -207,6 +207,87 @@ def dask_source(
     )
 
 
+def _cells_of(X: Any, reading: Reading | None, wanted: Sequence[str] | None) -> list[str]:
+    """Columns of a Dask frame that are cells, as a fitted model wants them."""
+    how = Reading() if reading is None else reading
+    aside = [name for name in (how.id_column, *how.label_columns) if name is not None]
+    return plan_of([str(name) for name in X.columns], how.encoding, _no_words, aside, wanted).names
+
+
 def _no_words(j: int) -> NoReturn:
     """Refuse indicators whose values would have to be looked for on the workers."""
     raise InputError("indicators of a Dask frame need their values to be known; make them in the frame first.")
+
+
+class Outline(NamedTuple):
+    """What is known of a Dask table before any of it is computed; rows that were not counted are -1."""
+
+    shape: tuple[int, int]
+    labels: Labels
+
+
+def outline(X: Any, reading: Reading | None = None, wanted: Sequence[str] | None = None) -> Outline:
+    """Columns, and where they are known rows, of a Dask array or frame."""
+    if _is_frame(X):
+        names = _cells_of(X, reading, wanted)
+        return Outline((-1, len(names)), Labels(names))
+    if getattr(X, "ndim", 0) != 2:
+        raise InputError("Expected 2D array or frame of Dask, got something else; stack it into two dimensions.")
+    n_rows = X.shape[0]
+    return Outline((int(n_rows) if n_rows == n_rows else -1, int(X.shape[1])), Labels(None))
+
+
+def _is_frame(X: Any) -> bool:
+    """Whether a Dask collection is a frame."""
+    return hasattr(X, "to_delayed") and hasattr(X, "columns")
+
+
+def by_partition(X: Any, answer: Callable[[Any, int], Any], names: Any) -> Any:
+    """The Dask table whose partitions are ``answer(partition, its first row)``; nothing is computed yet.
+
+    Rows are counted only when a partition is computed, as far as Dask does not know their number.
+    """
+    import dask
+
+    frame = _is_frame(X)
+    X = X if frame or len(X.chunks[1]) == 1 else X.rechunk({1: -1})
+    pieces = list(X.to_delayed()) if frame else list(X.to_delayed()[:, 0])
+    known = [np.nan] * len(pieces) if frame else list(X.chunks[0])
+    held, run, count = dask.delayed(answer), dask.delayed(_answered), dask.delayed(_n_rows)
+    parts: list[Any] = []
+    start: Any = 0
+    for piece, n in zip(pieces, known):
+        parts.append(run(held, piece, start))
+        start = start + int(n) if n == n and isinstance(start, int) else dask.delayed(add)(start, count(piece))
+    return _frame_of(X, parts, names) if frame else _array_of(X, parts, known)
+
+
+def _answered(answer: Callable[[Any, int], Any], piece: Any, start: int) -> Any:
+    """The answer about a partition; runs on a worker."""
+    return answer(piece, start)
+
+
+def _n_rows(piece: Any) -> int:
+    """Rows of a partition."""
+    return int(piece.shape[0])
+
+
+def _frame_of(X: Any, parts: list[Any], names: Any) -> Any:
+    """Partitions as a Dask frame that is divided as X is."""
+    import dask.dataframe as dd
+
+    shape = (0, len(X.columns) if names is None else len(names))
+    empty = like(X._meta, sp.csr_array(shape) if stays_sparse(X) else np.empty(shape), names)
+    divisions = X.divisions if X.known_divisions else None
+    return dd.from_delayed(parts, meta=empty, divisions=divisions, verify_meta=False)
+
+
+def _array_of(X: Any, parts: list[Any], lengths: list[Any]) -> Any:
+    """Partitions as a Dask array that is cut as X is."""
+    import dask.array as da
+
+    meta = X._meta if stays_sparse(X) else np.empty((0, 0))
+    pieces = [
+        da.from_delayed(part, shape=(n, X.shape[1]), dtype=np.float64, meta=meta) for part, n in zip(parts, lengths)
+    ]
+    return da.concatenate(pieces, axis=0, allow_unknown_chunksizes=True)

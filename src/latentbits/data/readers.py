@@ -267,17 +267,22 @@ def reader_of(X: Any, binarize: Binarize, reading: Reading | None = None, wanted
 
 def _pandas_reader(frame: Any, reading: Reading, wanted: Wanted) -> Reader:
     """The reader for a pandas frame, sparse if all of its columns are."""
-    import pandas as pd
-
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise InputError(f"the column name {twice!r} occurs more than once; rename one.")
-    sparse = [isinstance(kind, pd.SparseDtype) and not kind.fill_value for kind in frame.dtypes]
-    if sparse and all(sparse):
+    if is_sparse_frame(frame):
         names, binarize = [str(name) for name in frame.columns], reading.encoding.binarize
         reader: Reader = in_order(SparseReader(frame.sparse.to_coo(), binarize, names, frame.index), wanted)
         return reader
     return PandasReader(frame, reading, wanted)
+
+
+def is_sparse_frame(frame: Any) -> bool:
+    """Whether all columns of a pandas frame store only what is not 0."""
+    import pandas as pd
+
+    sparse = [isinstance(kind, pd.SparseDtype) and not kind.fill_value for kind in frame.dtypes]
+    return bool(sparse) and all(sparse)
 
 
 RESHAPE = (

@@ -20,6 +20,7 @@ from .block import Block, Float, Lists, block_of_codes, block_of_lists
 from .checks import BadCells, Labels, check_shape, check_weights
 from .convert import Binarize
 from .encoding import Reading
+from .giving_back import is_dask
 from .matching import in_order
 from .numbers import check_threshold
 from .readers import Reader, reader_of
@@ -227,7 +228,7 @@ def open_source(
             from .files import read_table
 
             reader = read_table(X, binarize=binarize, reading=reading, columns=columns).reader
-        elif type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        elif is_dask(X):
             from .dask import dask_source
 
             return dask_source(X, owner, binarize, block_rows, sample_weight, merge, work, reading, columns)

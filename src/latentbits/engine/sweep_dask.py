@@ -11,11 +11,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..data.dask import on_cluster
+from ..data.convert import Binarize
+from ..data.dask import assemble, on_cluster
+from ..data.encoding import Reading
+from ..data.giving_back import like, stacked, stays_sparse
+from ..data.source import cut
 from .protocols import BlockFunction, Rows
 from .stats import add
 from .sweep import one_blas_thread
@@ -160,3 +166,34 @@ class DaskSweep:
     def place_rows(self, rows: Rows) -> Rows:
         """Row states given as plain values, put into the graph."""
         return [None if state is None else self._submit(_same, state) for state in rows]
+
+
+@dataclasses.dataclass(frozen=True)
+class PartAnswer:
+    """A question about a partition of a table, with all that a worker needs to answer it when it is asked."""
+
+    question: Callable[..., Any]
+    precomputed: Any
+    owner: str
+    binarize: Binarize
+    block_rows: int | None
+    work: int
+    n_columns: int
+    names: list[str] | None
+    reading: Reading | None
+
+    def __call__(self, piece: Any, start: int) -> Any:
+        """The answer, as the kind of table that the partition is; ``start`` is its first row in the whole table."""
+        n_rows = int(piece.shape[0])
+        if n_rows == 0:
+            shape = (0, self.n_columns)
+            return like(piece, sp.csr_array(shape) if stays_sparse(piece) else np.empty(shape), self.names)
+        starts = cut(n_rows, self.block_rows, (n_rows, self.n_columns), self.work).tolist()
+        parts = [self._of_rows(piece, low, high, start) for low, high in pairwise(starts)]
+        return like(piece, stacked(parts), self.names)
+
+    def _of_rows(self, piece: Any, low: int, high: int, start: int) -> Any:
+        """The answer about some rows."""
+        place = (start + low, None, self.binarize, False, self.owner, self.names, self.reading)
+        block = assemble([piece], [(low, high)], *place, self.names if hasattr(piece, "columns") else None)
+        return _call(self.question, block, self.precomputed)

@@ -24,6 +24,7 @@ import latentbits
 from ..data.checks import Labels
 from ..errors import InputError
 from ..families import family_of
+from .containers import CONTAINERS
 
 # Methods that only some families have.
 SOME_HAVE = ("predict", "predict_proba", "reconstruct", "impute", "explain", "sample", "bic", "aic", "partial_fit")
@@ -470,6 +471,48 @@ def _blanks_are_filled(estimator: Any, table: np.ndarray) -> None:
     assert np.isin(estimator.sample(7, random_state=0), (0, 1)).all()
 
 
+def answers_come_as_they_were_asked(family: Family, folder: Path) -> None:
+    """A table is answered by a table of its kind: frames by frames, sparse by sparse, Dask's by a recipe."""
+    table, estimator = family.table(), family.fitted()
+    _needs(hasattr(estimator, "impute"), "it fills no blanks")
+    asked: dict[str, Callable[..., Any]] = {
+        "impute": lambda X: estimator.impute(X, how="sample", random_state=0),
+        "reconstruct": estimator.reconstruct,
+    }
+    for question, ask in asked.items():
+        wanted = ask(table)
+        for name in ("pandas", "polars", "arrow", "sparse matrix csc", "sparse array csr", "dask array", "dask frame"):
+            try:
+                made = CONTAINERS[name](table, folder)
+            except ImportError:  # the package is not installed
+                continue
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="X has feature names")
+                found = ask(made)
+            _is_of_the_kind(found, made, question)
+            np.testing.assert_allclose(_as_array(found), wanted, atol=1e-9, err_msg=f"{question} of {name}")
+
+
+def _is_of_the_kind(found: Any, made: Any, question: str) -> None:
+    """Whether a table is of the kind of another; what is known of every cell is not sparse."""
+    if sp.issparse(made):
+        right = sp.issparse(found) and isinstance(found, sp.spmatrix) == isinstance(made, sp.spmatrix)
+        assert right if question == "impute" else isinstance(found, np.ndarray)
+        return
+    assert type(found) is type(made), f"{type(found)} for {type(made)}"
+    if hasattr(made, "columns") and not hasattr(made, "column_names"):
+        assert list(found.columns) == list(made.columns)
+    if hasattr(made, "iloc"):
+        assert found.index.dtype == made.index.dtype
+
+
+def _as_array(found: Any) -> Any:
+    """A table of any kind as an array."""
+    found = found.compute() if hasattr(found, "compute") else found
+    found = found.to_pandas() if hasattr(found, "to_pandas") else found
+    return found.toarray() if sp.issparse(found) else np.asarray(found)
+
+
 def draws_do_not_depend_on_blocks(family: Family, folder: Path) -> None:
     """Random fill-ins are the same for every block size."""
     estimator = copy.copy(family.fitted())
@@ -613,6 +656,7 @@ CONTRACTS: dict[str, Callable[[Family, Path], None]] = {
         resumed_is_straight,
         foreign_checkpoints_are_refused,
         answers_have_their_shapes,
+        answers_come_as_they_were_asked,
         draws_do_not_depend_on_blocks,
         explanations_add_up,
         components_have_one_name,
