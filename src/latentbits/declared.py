@@ -304,6 +304,12 @@ def field_kinds(cls: type) -> dict[str, Any]:
     return {name: hints[name] for name in fields}
 
 
+def record_in(kind: Any) -> Any:
+    """The NamedTuple that a field holds if it holds anything, or None."""
+    kinds = [part for part in (kind, *get_args(kind)) if isinstance(part, type) and hasattr(part, "_fields")]
+    return kinds[0] if kinds else None
+
+
 def _check_one_of(value: Any, kinds: tuple[Any, ...], sizes: Sizes, place: str) -> None:
     """One kind or another; a record by its own."""
     if value is None and type(None) in kinds:

@@ -321,7 +321,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         _part(header, "version", str, "the model")
         whole = version == __version__ and header["format"] >= WHOLE_SINCE
         return _Reader(arrays, whole).estimator(header, "")
-    except (MisfitError, InputError) as error:
+    except (MisfitError, InputError, RecursionError) as error:
         raise FileError(
             f"{path} is no model of latentbits {__version__}: {str(error).rstrip('.')}. It was made by another version, or "
             "made or changed by something else; fit the model anew and save it."

@@ -16,7 +16,7 @@ from safetensors.numpy import save
 
 import latentbits
 from latentbits.engine import checkpoint
-from latentbits.errors import FileError
+from latentbits.errors import FileError, LatentBitsError
 
 from .families import FAMILIES
 
@@ -216,7 +216,15 @@ def test_foreign_headers_are_refused(header, tmp_path):
 
 
 def test_headers_of_any_depth_are_refused(tmp_path):
-    path = tmp_path / "model.latentbits"
+    path, header, arrays = saved(tmp_path)
+    deep = []
+    for _ in range(300):
+        deep = [deep]
+    header["fitted"]["restarts_"] = {"value": [{"deep": deep}] * 2, "list": deep}
+    header["options"]["init"] = {"tuple": deep}
+    reseal(path, header, arrays)
+    with pytest.raises(FileError):
+        latentbits.load(path)
     text = "[" * 100_000
     path.write_bytes(save({}, metadata={checkpoint.MAGIC: json.dumps([text, checkpoint._seal(text, {})])}))
     with pytest.raises(FileError, match="header cannot be read"):
@@ -326,3 +334,73 @@ def test_resealed_files_are_refused_or_give_the_same_answers(family, tmp_path):
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_many_resealed_files_are_refused_or_give_the_same_answers(family, tmp_path):
     attack(family, tmp_path, MANY, 1)
+
+
+def interrupted(family, folder):
+    """Where a fit left its checkpoint when it was stopped on its way."""
+    path, passes = folder / "fit.checkpoint", 0
+
+    def interrupt(event):
+        nonlocal passes
+        passes += 1
+        if passes == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        family.fit(family.table(), n_init=2, max_iter=5, checkpoint=path, callbacks=[interrupt])
+    return min(folder.glob("fit.checkpoint*"))  # a classifier has one for every class
+
+
+def attack_checkpoint(family, folder, n, seed):
+    """Mutate the content of a checkpoint ``n`` times, keeping what it says of whose it is."""
+    if not family.takes("checkpoint", "callbacks"):
+        pytest.skip("it keeps no checkpoints")
+    path = interrupted(family, folder)
+    header, arrays = checkpoint.read_sealed(path, "checkpoint")
+    rng = np.random.default_rng([seed, zlib.crc32(family.name.encode())])
+    for i in range(n):
+        mutated, held = copy.deepcopy(header), dict(arrays)
+        own = {key: mutated.pop(key) for key in ("identity", "kind", "format")}
+        if i % 2:
+            told = change_header(rng, mutated, held)
+        else:
+            name = sorted(held)[rng.integers(len(held))]
+            array = held[name]
+            ways = [
+                array[None],
+                array[:0] if array.ndim else array[None],
+                array.astype(np.float32),
+                -array.astype(float) - 9,
+            ]
+            held[name] = (array.T if array.ndim == 2 and rng.random() < 0.5 else ways[rng.integers(4)]).copy()
+            told = f"{name}: {array.dtype} {array.shape} -> {held[name].dtype} {held[name].shape}"
+        reseal(path, {**mutated, **own}, held)
+        try:
+            family.fit(family.table(), n_init=2, max_iter=5, checkpoint=folder / "fit.checkpoint")
+        except LatentBitsError:
+            pass
+        except Exception as error:
+            raise AssertionError(told) from error
+        for other in folder.glob("fit.checkpoint*"):
+            other.unlink()
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_resealed_checkpoints_do_no_harm(family, tmp_path):
+    attack_checkpoint(family, tmp_path, 2, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_many_resealed_checkpoints_do_no_harm(family, tmp_path):
+    attack_checkpoint(family, tmp_path, 20, 1)
+
+
+@pytest.mark.parametrize("header", [{}, {"identity": None}, {"identity": {}}, {"identity": {"seed": "a"}}])
+def test_foreign_checkpoints_are_refused(header, tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    checkpoint.write_sealed(path, "checkpoint", header, {})
+    for random_state in (None, 0):
+        model = latentbits.BernoulliMixture(2, checkpoint=path, random_state=random_state)
+        with pytest.raises(FileError, match=r"fit\.checkpoint (is no checkpoint of a fit|belongs to another fit)"):
+            model.fit([[0, 1], [1, 0], [1, 1]])

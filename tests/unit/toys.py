@@ -6,10 +6,11 @@ its own stop measure, and an M-step that asks for another pass.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from latentbits import declared as of
 from latentbits.engine.protocols import Model, StagedModel
 
 
@@ -68,6 +69,7 @@ class Effort(Model):
     """Least squares x[i, j] = row[i] * level[j], by alternating updates: every row has its own unknown."""
 
     has_row_state = True
+    row_kind = Annotated[np.ndarray, of.reals("n")]
 
     def init_rows(self, block, params, seed, restart):
         return np.ones(block.n_rows)

@@ -76,6 +76,7 @@ class AspectModel(AspectAnswers):
 
     params_type = AspectParams
     has_row_state = True
+    row_kind = tuple[Annotated[Float, of.shares("n", "K")], Annotated[Float, of.amounts("n")] | None]
 
     n_components: of.Size
     prior_on: Annotated[Float, of.amounts("D")]

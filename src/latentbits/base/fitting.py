@@ -12,10 +12,9 @@ from typing import Any
 from .. import persist
 from ..data.summary import Totals
 from ..engine import events
-from ..engine.checkpoint import read_sealed
 from ..engine.em import EMOptions
 from ..engine.protocols import Rows, Sweep
-from ..engine.restarts import Bookmark, Given, InitParams, Restart, Result, Starts, fit_restarts
+from ..engine.restarts import Bookmark, Given, InitParams, Restart, Result, Starts, checkpoint_seed, fit_restarts
 from ..engine.sweep import sweep_of
 from ..errors import InputError
 from .callbacks import SklearnCallbacks
@@ -133,7 +132,7 @@ class FittingMixin(DoubtsMixin):
     def _fit_seed(self) -> int:
         """The seed of this fit; one without a seed of its own goes on with that of its checkpoint."""
         if self.random_state is None and self.checkpoint is not None and os.path.exists(self.checkpoint):
-            return int(read_sealed(self.checkpoint, "checkpoint")[0]["identity"]["seed"])
+            return checkpoint_seed(self.checkpoint)
         return seed_of(self.random_state)
 
     def _check_warm_start(self, n_columns: int, what: str) -> None:

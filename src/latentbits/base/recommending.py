@@ -106,8 +106,8 @@ class RecommendingMixin(FittingMixin, AnswersMixin):
         starts, steps = self.rating_indptr_, self.scale_
         if starts[0] != 0 or starts[-1] != len(self.rating_values_) or (np.diff(starts) < 0).any():
             raise MisfitError("rating_indptr_ must rise from 0 to the number of ratings")
-        if steps is not None and not (np.isin(self.rating_values_, steps).all() and (np.diff(steps) > 0).all()):
-            raise MisfitError("scale_ must rise and have all ratings on it")
+        if steps is not None and (not len(steps) or (np.diff(steps) <= 0).any()):
+            raise MisfitError("scale_ must hold ratings, each above the one before")
         if (self.support_ > np.bincount(self.rating_indices_, minlength=len(self.items_))).any():
             raise MisfitError("support_ must not count more ratings than there are")
         for name in ("users_", "items_"):

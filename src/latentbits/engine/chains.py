@@ -14,18 +14,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from ..data.block import Float
 from ..data.dask import on_cluster
+from ..declared import Array, Count, MisfitError, Plain, Sizes, check
 from ..errors import ClusterError
-from .checkpoint import read_sealed, write_sealed
+from .checkpoint import write_sealed
 from .em import Point, State, Step
 from .events import Begin, End, Listener, Progress
-from .restarts import Bookmark, refuse_foreign
+from .restarts import Bookmark, foreign, read_bookmark, refuse_foreign
 from .stats import flatten, shape_of, unflatten
 from .sweep import one_blas_thread
 
@@ -48,6 +49,10 @@ class Process(Protocol):
 
     state_type: Any
     together: bool  # chains may run at the same time, elsewhere
+
+    @property
+    def sizes(self) -> Sizes:
+        """Sizes of the table and the model, by the letters with which the state declares its arrays."""
 
     def start(self, chain: int) -> Any:
         """The state of a chain before its first step."""
@@ -75,6 +80,10 @@ class Plan:
     def keeps(self, done: int) -> bool:
         """Whether the draw after ``done`` steps is kept."""
         return done > self.n_warmup and (done - self.n_warmup) % self.thin == 0
+
+    def n_kept(self, done: int) -> int:
+        """Draws kept after ``done`` steps."""
+        return max(0, done - self.n_warmup) // self.thin
 
 
 @dataclass(frozen=True)
@@ -167,7 +176,7 @@ def run_chains(
     After an interrupt everything up to the last leg is in the bookmark's file, and the same call goes on from there.
     """
     pool = Pool(process) if pool is None else pool
-    chains = _opened(process, n_chains, bookmark, pool)
+    chains = _opened(process, n_chains, plan, bookmark, pool)
     listener.begin(Begin(name, n_chains, plan.n_steps, words))
     stopped = False
     try:
@@ -194,10 +203,10 @@ def run_chains(
     return chains, stopped
 
 
-def _opened(process: Process, n_chains: int, bookmark: Bookmark | None, pool: Pool) -> list[Chain]:
+def _opened(process: Process, n_chains: int, plan: Plan, bookmark: Bookmark | None, pool: Pool) -> list[Chain]:
     """Chains at their beginning, or where the bookmark's file left them."""
     if bookmark is not None and bookmark.resume and os.path.exists(bookmark.path):
-        return _read(bookmark, process)
+        return _read(bookmark, process, n_chains, plan)
     return [Chain(c, state) for c, state in enumerate(pool.map(_begin, [(c,) for c in range(n_chains)]))]
 
 
@@ -262,17 +271,45 @@ def _fields(draws: list[Any]) -> tuple[str, ...]:
     return draws[0]._fields if draws else ()
 
 
-def _read(bookmark: Bookmark, process: Process) -> list[Chain]:
+def _read(bookmark: Bookmark, process: Process, n_chains: int, plan: Plan) -> list[Chain]:
     """Chains of a file, refusing those of another fit."""
-    header, arrays = read_sealed(bookmark.path, "checkpoint")
+    header, arrays = read_bookmark(bookmark.path)
     refuse_foreign(bookmark, header["identity"])
-    chains = []
-    for told in header["chains"]:
-        name = f"chain{told['number']}"
-        state = unflatten(told["state"], arrays, process.state_type, f"{name}.state")
-        traces = [arrays[f"{name}.trace"]] if told["done"] else []
-        columns = [arrays[f"{name}.draws.{draw_field}"] for draw_field in told["fields"]]
-        record = type(process.record(state)) if told["draws"] else None
-        draws = [record(*values) for values in zip(*columns)] if record is not None else []
-        chains.append(Chain(told["number"], state, told["done"], traces, draws))
-    return chains
+    try:
+        told: Any = header.get("chains")
+        check(told, list[dict[str, Plain]], {}, "chains")
+        if len(told) != n_chains:
+            raise MisfitError(f"chains must tell of {n_chains} chains; it tells of {len(told)}")
+        return [_chain(number, row, arrays, process, plan) for number, row in enumerate(told)]
+    except (MisfitError, RecursionError) as error:
+        raise foreign(bookmark.path, error) from None
+
+
+def _chain(number: int, told: dict[str, Any], arrays: dict[str, Any], process: Process, plan: Plan) -> Chain:
+    """A chain of a file, held against what the process declares."""
+    name, sizes = f"chain{number}", dict(process.sizes)
+    done: Any = told.get("done")
+    check(done, Count, {}, f"{name}.done")
+    if told.get("number") != number or done > plan.n_steps or told.get("draws") != plan.n_kept(done):
+        raise MisfitError(f"{name} must be chain {number} with the draws of {done} of {plan.n_steps} steps")
+    state = unflatten(told.get("state"), arrays, process.state_type, f"{name}.state")
+    check(state, process.state_type, sizes, f"{name}.state")
+    traces = []
+    if done:
+        check(arrays.get(f"{name}.trace"), Annotated[Any, Array((str(done), "*"), nan=True)], {}, f"{name}.trace")
+        traces.append(arrays[f"{name}.trace"])
+    return Chain(number, state, done, traces, _draws(name, told["draws"], state, arrays, process, sizes))
+
+
+def _draws(name: str, n: int, state: Any, arrays: dict[str, Any], process: Process, sizes: Sizes) -> list[Any]:
+    """Kept draws of a chain of a file."""
+    if not n:
+        return []
+    record = type(process.record(state))
+    columns = [arrays.get(f"{name}.draws.{draw_field}") for draw_field in record._fields]
+    if any(column is None or len(column.shape) == 0 or len(column) != n for column in columns):
+        raise MisfitError(f"{name}.draws must hold {n} draws of {', '.join(record._fields)}")
+    draws = [record(*values) for values in zip(*columns)]
+    for draw in draws:
+        check(draw, record, sizes, f"{name}.draws")
+    return draws

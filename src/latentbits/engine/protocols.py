@@ -70,6 +70,8 @@ class Model:
     params_type: ClassVar[Any] = None  # the NamedTuple of the parameters
     monotone: bool = True  # the objective never falls
     has_row_state: bool = False  # every row has unknowns of its own, kept from pass to pass: see HasRowState
+    row_kind: Any = None  # what the state of n rows holds, as annotations tell it (see latentbits.declared)
+    fixed_size: bool = True  # parameters have ``n_components`` components in all stages
     patience: int = 1  # small gains in a row that end a fit; above 1 those of accepted bold moves count too
     slack: float = 0.0  # how far the objective may be off, for families that approximate it on the way
 
@@ -107,6 +109,10 @@ class Model:
     def answer_model(self) -> Any:
         """The model that answers, if that is not the one that was fitted."""
         return self
+
+    def misfit(self, params: Params) -> str | None:
+        """What is wrong with parameters from a file, beside what they declare of themselves."""
+        return None
 
 
 class StagedModel(Model):

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Block
 from ..errors import FileError, FitError
 from .checkpoint import read_sealed, write_sealed
 from .em import EMOptions, Point, State, em
 from .events import Begin, End, Listener, Progress
-from .protocols import HasRowState, Model, Params, Rows, SummarisesRestarts, Sweep
+from .protocols import HasRowState, Model, Params, Rows, StagedModel, SummarisesRestarts, Sweep
 from .stats import flatten, shape_of, unflatten
 
 # Two starts that end closer than this (relative) are said to have found the same value.
@@ -77,13 +78,13 @@ class _InitRows:
 class Restart(NamedTuple):
     """How one start ended."""
 
-    number: int
-    objective: float
-    n_iter: int
+    number: of.Count
+    objective: of.AnyNumber
+    n_iter: of.Count
     converged: bool
-    n_rejected: int
+    n_rejected: of.Count
     error: str  # empty if the start came to an end
-    history: list[float]  # objective after every accepted pass
+    history: list[of.AnyNumber]  # objective after every accepted pass
     complete: bool = True  # it came to its last stage; objectives of earlier ones do not compare
 
 
@@ -166,7 +167,7 @@ def fit_restarts(
     if n_init < 1 or options.max_iter < 1:
         raise FitError("at least one start and one pass are needed.")
     if bookmark is not None and bookmark.resume and os.path.exists(bookmark.path):
-        run = _read(bookmark, params_type, sweep)
+        run = _read(bookmark, model, params_type, sweep)
     listener.begin(Begin(name, n_init, options.max_iter))
     stopped = False
     try:
@@ -281,6 +282,28 @@ def _plain(point: Point, sweep: Sweep) -> Any:
     return (point.params, tuple(sweep.fetch_rows(point.rows)))
 
 
+def read_bookmark(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Header and arrays of a checkpoint, which tells whose it is."""
+    header, arrays = read_sealed(path, "checkpoint")
+    identity = header.get("identity")
+    if not isinstance(identity, dict):
+        raise foreign(path, "it does not tell whose it is")
+    return header, arrays
+
+
+def checkpoint_seed(path: str | os.PathLike[str]) -> int:
+    """The seed of the fit that wrote a checkpoint."""
+    seed = read_bookmark(path)[0]["identity"].get("seed")
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < of.MOST:
+        raise foreign(path, "its seed is no whole number")
+    return seed
+
+
+def foreign(path: str | os.PathLike[str], why: Any) -> FileError:
+    """The error for a checkpoint that no fit has written."""
+    return FileError(f"{path} is no checkpoint of a fit: {why}. Remove it, or name another checkpoint.")
+
+
 def refuse_foreign(bookmark: Bookmark, theirs: dict[str, Any]) -> None:
     """Raise if a file's identity is not that of this fit."""
     other = [key for key, ours in bookmark.identity.items() if theirs.get(key) != ours]
@@ -291,25 +314,126 @@ def refuse_foreign(bookmark: Bookmark, theirs: dict[str, Any]) -> None:
         )
 
 
-def _read(bookmark: Bookmark, params_type: Any, sweep: Sweep) -> _Run:
+def _read(bookmark: Bookmark, model: Model, params_type: Any, sweep: Sweep) -> _Run:
     """Read a checkpoint, refusing one of another fit."""
-    header, arrays = read_sealed(bookmark.path, "checkpoint")
+    header, arrays = read_bookmark(bookmark.path)
     refuse_foreign(bookmark, header["identity"])
+    try:
+        return _RunReader(header, arrays, model, params_type, sweep).run()
+    except (of.MisfitError, RecursionError) as error:
+        raise foreign(bookmark.path, error) from None
 
-    def point(name: str) -> Point | None:
-        shape = header["shapes"].get(name)
+
+# Iteration, objective, reseeds, rejected trials, stage, quiet passes, passes of the stage, complete.
+Scalars = tuple[of.Count, of.AnyNumber, of.Count, of.Count, of.Count, of.Count, of.Count, bool]
+
+
+class _RunReader:
+    """A run from the content of a checkpoint, all of it held against what the model declares."""
+
+    def __init__(
+        self, header: dict[str, Any], arrays: dict[str, Any], model: Model, params_type: Any, sweep: Sweep
+    ) -> None:
+        self.header, self.arrays, self.model, self.params_type, self.sweep = header, arrays, model, params_type, sweep
+        self.counts: list[int] | None = None
+
+    def run(self) -> _Run:
+        """The whole."""
+        number, ended = (
+            self.part("number", of.Count),
+            [_restart(row) for row in self.part("ended", list[list[of.Plain]])],
+        )
+        history, shapes = self.part("history", list[of.AnyNumber]), self.part("shapes", dict[str, of.Plain])
+        if [restart.number for restart in ended] != list(range(number)):
+            raise of.MisfitError(f"ended must tell of the starts 0 to {number - 1}")
+        best = self.point(shapes, "best")
+        if (best is None) != (_best(ended) is None):
+            raise of.MisfitError("best must be the best of the starts that have ended")
+        summaries = [self.arrays.get(f"summary{i}") for i in range(number)]
+        self._check_summaries(summaries, best)
+        return _Run(number, self._state(shapes), history, ended, best, summaries)
+
+    def part(self, name: str, kind: Any) -> Any:
+        """A part of the header, of the kind that it must have."""
+        if name not in self.header:
+            raise of.MisfitError(f"{name} is missing")
+        of.check(self.header[name], kind, {}, name)
+        return self.header[name]
+
+    def _state(self, shapes: dict[str, Any]) -> State | None:
+        """Where the present start stands."""
+        current = self.point(shapes, "point")
+        if current is None:
+            return None
+        scalars = tuple(self.part("scalars", list[of.Plain]))
+        of.check(scalars, Scalars, {}, "scalars")
+        iteration, objective, *counts = scalars
+        if counts[2] > iteration:
+            raise of.MisfitError(f"scalars must not tell of more stages ({counts[2]}) than passes ({iteration})")
+        stage: Any = self.model
+        for _ in range(counts[2]):
+            stage = stage.next_stage() if isinstance(stage, StagedModel) else None
+            if stage is None or (hasattr(stage, "contradiction") and stage.contradiction() is not None):
+                raise of.MisfitError("scalars must tell of a stage that the fit has")
+        trail = tuple(p for i in range(2) if (p := self.point(shapes, f"trail{i}")) is not None)
+        accepted, fallback = self.point(shapes, "accepted"), self.point(shapes, "fallback")
+        return State(current, iteration, accepted, objective, fallback, trail, *counts)
+
+    def point(self, shapes: dict[str, Any], name: str) -> Point | None:
+        """Parameters and row state."""
+        shape = shapes.get(name)
         if shape is None:
             return None
-        parameters = unflatten(shape[0], arrays, params_type, f"{name}.0")
-        rows = [unflatten(s, arrays, None, f"{name}.1.{b}") for b, s in enumerate(shape[1])]
-        return Point(parameters, sweep.place_rows(rows))
+        if not isinstance(shape, list) or len(shape) != 2 or not isinstance(shape[1], list):
+            raise of.MisfitError(f"{name} must be parameters and row state")
+        if len(shape[1]) != self.sweep.n_blocks:
+            raise of.MisfitError(f"{name} must have the state of {self.sweep.n_blocks} blocks; it has {len(shape[1])}")
+        params = unflatten(shape[0], self.arrays, self.params_type, f"{name}.0")
+        sizes: of.Sizes = {"D": int(self.sweep.source.shape[1])}
+        if self.model.fixed_size and hasattr(self.model, "n_components"):
+            sizes["K"] = int(self.model.n_components)
+        of.check(params, Any if self.params_type is None else self.params_type, sizes, name)
+        if (wrong := self.model.misfit(params)) is not None:
+            raise of.MisfitError(f"{name} {wrong}")
+        rows = [unflatten(s, self.arrays, None, f"{name}.1.{b}") for b, s in enumerate(shape[1])]
+        for b, state in enumerate(rows):
+            if state is not None:
+                of.check(state, self.model.row_kind, {**sizes, "n": self._n_rows()[b]}, f"{name}, block {b}:")
+        return Point(params, self.sweep.place_rows(rows))
 
-    state = None
-    current = point("point")
-    if current is not None:
-        iteration, objective, *counts = header["scalars"]
-        trail = tuple(p for i in range(2) if (p := point(f"trail{i}")) is not None)
-        state = State(current, iteration, point("accepted"), objective, point("fallback"), trail, *counts)
-    ended = [Restart(*restart) for restart in header["ended"]]
-    summaries = [arrays.get(f"summary{i}") for i in range(len(ended))]
-    return _Run(header["number"], state, header["history"], ended, point("best"), summaries)
+    def _n_rows(self) -> list[int]:
+        """Rows of the blocks, which may be fewer than of the table where equal ones are merged."""
+        if self.counts is None:
+            self.counts = self.sweep.collect(_RowCount())
+        return self.counts
+
+    def _check_summaries(self, summaries: list[Any], best: Point | None) -> None:
+        """Refuse summaries that are not such as the best start has."""
+        like = None
+        if best is not None and isinstance(self.model, SummarisesRestarts):
+            like = self.model.restart_summary(best.params)
+        for i, summary in enumerate(summaries):
+            if summary is None:
+                continue
+            if (
+                like is None
+                or (summary.shape, summary.dtype) != (like.shape, like.dtype)
+                or not np.isfinite(summary).all()
+            ):
+                raise of.MisfitError(f"summary{i} is not what is kept of a start")
+
+
+class _RowCount:
+    """How many rows a block has."""
+
+    def __call__(self, block: Block) -> int:
+        return block.n_rows
+
+
+def _restart(row: list[Any]) -> Restart:
+    """How a start ended."""
+    if len(row) != len(Restart._fields):
+        raise of.MisfitError(f"ended must have {len(Restart._fields)} numbers for every start; it has {len(row)}")
+    restart = Restart(*row)
+    of.check(restart, Restart, {}, "ended")
+    return restart

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..declared import MisfitError, field_kinds, record_in
+
 
 class Lowest(NamedTuple):
     """The lowest score met, with what came along; 'adding' keeps the lower one, ties the earlier row."""
@@ -101,10 +103,20 @@ def shape_of(value: Any) -> Any:
 
 
 def unflatten(shape: Any, arrays: dict[str, np.ndarray[Any, Any]], like: Any = None, name: str = "") -> Any:
-    """Nested tuples of :func:`flatten`ed arrays; ``like`` is the NamedTuple type of the outermost tuple."""
+    """Nested tuples of :func:`flatten`ed arrays; ``like`` is the NamedTuple type of the outermost tuple.
+
+    NamedTuples that its fields declare come back as such.  What cannot be is refused with a
+    :class:`~latentbits.declared.MisfitError`.
+    """
     if shape is None:
         return None
     if isinstance(shape, list):
-        items = [unflatten(item, arrays, None, f"{name}.{i}") for i, item in enumerate(shape)]
+        kinds = [] if like is None else list(field_kinds(like).values())
+        if like is not None and len(kinds) != len(shape):
+            raise MisfitError(f"{name} must have the {len(kinds)} fields of {like.__name__}; it has {len(shape)}")
+        inner = [record_in(kind) for kind in kinds] or [None] * len(shape)
+        items = [unflatten(item, arrays, inner[i], f"{name}.{i}") for i, item in enumerate(shape)]
         return like(*items) if like is not None else tuple(items)
+    if shape not in ("a", "s") or name not in arrays or (shape == "s" and arrays[name].size != 1):
+        raise MisfitError(f"{name} has no array of its own in the file")
     return arrays[name] if shape == "a" else arrays[name].item()

@@ -79,7 +79,8 @@ class Store:
             header, arrays = read_sealed(self._path(key), "comparison part")
         except FileError:
             return None
-        return (header["content"], arrays) if (header["run"], header["key"]) == (self.run, key) else None
+        mine = (header.get("run"), header.get("key")) == (self.run, key) and isinstance(header.get("content"), dict)
+        return (header["content"], arrays) if mine else None
 
     def put(self, key: str, content: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Keep a result."""

@@ -385,11 +385,7 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
 
     def _check_loaded(self) -> None:
         super()._check_loaded()
-        model, params = self._model, self._params
-        if params.weights.shape[1] != model.n_functions:
-            raise of.MisfitError(
-                f"_params must hold the weights of {model.n_functions} functions; it holds {params.weights.shape[1]}"
-            )
+        model = self._model
         if self.latent_shape_ != model.latent_shape:
             raise of.MisfitError(f"latent_shape_ must be {model.latent_shape}; it is {self.latent_shape_}")
 

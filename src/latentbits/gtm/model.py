@@ -100,6 +100,15 @@ class GtmModel(ClassModel):
             return f"must have a basis_shape that fits into the map; it has {self.basis_shape}"
         return None
 
+    def misfit(self, params: GtmParams) -> str | None:
+        """What is wrong with parameters from a file."""
+        held = params.weights.shape[1]
+        return (
+            None
+            if held == self.n_functions
+            else f"must hold the weights of {self.n_functions} functions; it holds {held}"
+        )
+
     @property
     def n_functions(self) -> int:
         """M, told without working them out."""

@@ -90,6 +90,7 @@ class LogisticModel(LinearModel):
     """The maths of logistic PCA; ``active`` (D,) are the columns that vary, ``base`` (D,) the log odds of a one in each."""
 
     params_type = LogisticParams
+    row_kind = Annotated[Float, of.reals("n", "K")]
     patience = 3  # quasi-Newton steps gain unevenly
 
     ridge: of.Amount = 1e-3

@@ -79,6 +79,11 @@ class TraitModel(LinearModel):
     ridge: of.Amount = 1e-6
     n_rounds: Annotated[int, of.Whole(1, 10**9)] = 2
 
+    @property
+    def row_kind(self) -> Any:  # type: ignore[override]
+        """Means and covariances."""
+        return Annotated[Float, of.reals("n", str(self.n_components * (self.n_components + 1)))]
+
     def init_rows(self, block: Block, params: TraitParams, seed: int, restart: int) -> Float:
         """Scores of zero without spread: ξ then begins at |b|."""
         return np.zeros((block.n_rows, self.n_components * (self.n_components + 1)))

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import Block, Float
 from ..data.rng import row_uniforms, stream
 from ..engine.protocols import Sweep
 from ..engine.stats import Lowest
 from ..errors import FitError, InputError
 from ..maths.latent_class import aligned_zeros
-from .gibbs import ChainState, Draw, canonical, trace_of
+from .gibbs import ChainState, Draw, canonical, most_slots, trace_of
 from .hyper import BlockCounts, Learning, PriorNumbers, draw_numbers, log_given_cells
 from .partition_priors import FiniteMixturesPrior, FinitePrior, PartitionPrior, PitmanYorPrior
 
@@ -152,6 +153,13 @@ class BlockedGibbs:
 
     state_type = ChainState
     together = False  # a chain uses all threads or workers by itself
+
+    @property
+    def sizes(self) -> of.Sizes:
+        """Rows, columns, and the slots that there are."""
+        n_rows = int(self.sweep.source.shape[0])
+        slots = self.prior.n_components if isinstance(self.prior, FinitePrior) else most_slots(n_rows)
+        return {"N": n_rows, "D": self.n_columns, "slots": slots}
 
     def start(self, chain: int) -> ChainState:
         """The partition that a chain starts from."""

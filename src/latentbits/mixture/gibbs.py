@@ -22,10 +22,11 @@ that a row's list of ones is short; the likelihood is the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from .. import declared as of
 from ..data.block import ONE, UNKNOWN, ZERO, Block, Float
 from ..data.rng import stream
 from ..data.summary import Totals
@@ -114,20 +115,25 @@ def row_lists(sweep: Sweep, sums: Totals, turn: bool = True) -> RowLists:
 class ChainState(NamedTuple):
     """All that a chain needs to go on; everything else is made from it."""
 
-    labels: Any  # (N,) int32 slot numbers
-    alpha: float
-    beta: Float
-    gamma: Float
-    tally: Any  # (4,) int64: splits proposed, accepted, merges proposed, accepted
+    labels: Annotated[Any, of.places("N", below="slots", dtype="int32")]  # slot numbers
+    alpha: of.Positive
+    beta: Annotated[Float, of.positives("1|D")]
+    gamma: Annotated[Float, of.positives("1|D")]
+    tally: Annotated[Any, of.Array(("4",), "int64", least=0)]  # splits proposed, accepted, merges proposed, accepted
 
 
 class Draw(NamedTuple):
     """What is kept of a draw."""
 
-    labels: Any  # (N,) 0 ... K - 1 in the order of first appearance
-    alpha: float
-    beta: Float
-    gamma: Float
+    labels: Annotated[Any, of.places("N", below="N", dtype="i u")]  # 0 ... K - 1 in the order of first appearance
+    alpha: of.Positive
+    beta: Annotated[Float, of.positives("1|D")]
+    gamma: Annotated[Float, of.positives("1|D")]
+
+
+def most_slots(n_rows: int) -> int:
+    """More slots than a chain of so many rows has: they double when all are taken."""
+    return 4 * n_rows + 64
 
 
 def canonical(labels: Any) -> Any:
@@ -164,6 +170,11 @@ class CollapsedGibbs:
 
     state_type = ChainState
     together = True
+
+    @property
+    def sizes(self) -> of.Sizes:
+        """Rows, columns, and more slots than chains ever have."""
+        return {"N": self.table.n_rows, "D": self.table.n_columns, "slots": most_slots(self.table.n_rows)}
 
     def start(self, chain: int) -> ChainState:
         """The partition that a chain starts from."""

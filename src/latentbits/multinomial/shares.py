@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ class SharesModel(Model):
     """What PLSA of counts and of ratings share: row state theta (n, K), and tempered posteriors."""
 
     has_row_state = True
+    row_kind = Annotated[Float, of.shares("n", "K")]
 
     n_components: of.Size
     temperature: of.Positive = 1.0

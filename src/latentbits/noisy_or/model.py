@@ -78,6 +78,8 @@ class NoisyOrModel(NoisyOrAnswers):
     """
 
     params_type = NoisyOrParams
+    row_kind = Annotated[Float, of.shares("n", "K")]
+    fixed_size = False  # surplus sources are left out from stage to stage
 
     n_components: of.Size
     sums: Totals

@@ -8,11 +8,12 @@ rest of their row.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 
+from .. import declared as of
 from ..data.block import Float, Lists
 from ..data.rng import stream
 from .model import BoltzmannParams
@@ -24,13 +25,13 @@ MOMENTUM, LATER_MOMENTUM, LATER = 0.5, 0.9, 5
 class TrainState(NamedTuple):
     """Parameters, their last changes, and the unknown cells as last drawn."""
 
-    weights: Float
-    visible: Float
-    hidden: Float
-    weights_change: Float
-    visible_change: Float
-    hidden_change: Float
-    filled: Any  # (n_unknown,) uint8
+    weights: Annotated[Float, of.reals("D", "K")]
+    visible: Annotated[Float, of.reals("D")]
+    hidden: Annotated[Float, of.reals("K")]
+    weights_change: Annotated[Float, of.reals("D", "K")]
+    visible_change: Annotated[Float, of.reals("D")]
+    hidden_change: Annotated[Float, of.reals("K")]
+    filled: Annotated[Any, of.Array(("U",), "uint8", most=1)]  # of the unknown cells
 
     @property
     def params(self) -> BoltzmannParams:
@@ -54,6 +55,11 @@ class Contrastive:
 
     state_type = TrainState
     together = True
+
+    @property
+    def sizes(self) -> of.Sizes:
+        """Columns, hidden units and unknown cells."""
+        return {"D": len(self.marginals), "K": self.n_components, "U": len(self.rows.unknown_indices)}
 
     def start(self, chain: int) -> TrainState:
         """Small random weights, biases at the marginals."""
