@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import latentbits
 from latentbits.data.source import open_source
 from latentbits.engine import events
 from latentbits.engine.checkpoint import read_sealed, write_sealed
@@ -227,6 +228,47 @@ def test_time_limit_early_stop_and_log(table, caplog):
     with caplog.at_level("INFO", logger="latentbits.fit"):
         run(sweep_of(table), events.Several([events.LogLines(2)]))
     assert "3 starts" in caplog.text and "settled" in caplog.text and "done: objective" in caplog.text
+
+
+class Clock:
+    """Every look at it takes ``step`` seconds."""
+
+    def __init__(self, step):
+        self.now, self.step = 0.0, step
+
+    def __call__(self):
+        self.now += self.step
+        return self.now
+
+
+def test_progress_lines(table, capsys):
+    """Short fits end in one line; long ones tell about every two seconds where they are, and what is left."""
+    run(sweep_of(table), events.ProgressLines(clock=Clock(1e-4)))
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("toy: done in 0.0 s, objective ")
+    run(sweep_of(table), events.ProgressLines(clock=Clock(1e-4), summary=False))
+    assert capsys.readouterr().err == ""
+    ticks = Clock(0.5)
+    run(sweep_of(table), events.ProgressLines(clock=ticks), tol=0.0, max_iter=20)
+    lines = capsys.readouterr().err.splitlines()
+    assert ticks.now / 2 - 3 <= len(lines) - 1 <= ticks.now / 2
+    assert lines[0].startswith("toy: start 1 of 3, pass 4, objective ") and "left" not in lines[0]
+    assert "start 3 of 3" in lines[-2] and "about " in lines[-2] and lines[-2].endswith(" s left")
+    run(sweep_of(table), events.ProgressLines(0.0, clock=Clock(0.5)), tol=0.0, max_iter=5)
+    assert len(capsys.readouterr().err.splitlines()) == 3 * 5 + 1
+
+
+def test_verbose_prints(capsys):
+    """Without any setting of the logging module."""
+    X = np.random.default_rng(0).integers(0, 2, (30, 4))
+    latentbits.BernoulliMixture(2, n_init=2, random_state=0, verbose=1).fit(X)
+    out, err = capsys.readouterr()
+    assert out == "" and err.splitlines()[-1].startswith("BernoulliMixture (K=2): done in ")
+    latentbits.BernoulliMixture(2, n_init=2, random_state=0, verbose=2).fit(X)
+    assert "start 2 of 2, pass 3, objective -" in capsys.readouterr().err
+    with pytest.warns(latentbits.errors.LatentBitsWarning):  # so short that there are doubts
+        latentbits.BayesianBernoulliMixture(2, n_warmup=2, n_draws=2, n_chains=2, random_state=0, verbose=2).fit(X)
+    assert "chain 2 of 2, sweep 3, objective -" in capsys.readouterr().err
 
 
 def test_progress_bar_shows_time_left(table):

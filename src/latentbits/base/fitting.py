@@ -165,7 +165,7 @@ class FittingMixin(DoubtsMixin):
         """Everything that listens to this fit."""
         listeners: list[events.Listener] = []
         if self.verbose:
-            listeners.append(events.LogLines(1 if self.verbose > 1 else 10))
+            listeners.append(events.ProgressLines(0.0 if self.verbose > 1 else 2.0))
         if self.time_limit is not None:
             listeners.append(events.TimeLimit(self.time_limit))
         for callback in self.callbacks or ():

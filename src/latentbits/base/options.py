@@ -336,7 +336,9 @@ class RunOptions(OptionsMixin):
     block_rows : int or None
         Rows per block; None chooses by the shape of the table.
     verbose : int
-        1 logs every tenth pass, 2 every pass (logger ``latentbits.fit``).
+        1 prints a line on standard error about every two seconds and one at the end: start, pass, objective and, when it
+        is known, the time left; 2 prints every pass.  For the :mod:`logging` module give ``callbacks=[LogLines()]``
+        (:class:`latentbits.engine.events.LogLines`).
     time_limit : float or None
         Seconds after which the fit stops at the best value so far.
     checkpoint : path or None
@@ -395,7 +397,8 @@ class ChainOptions(RunOptions):
         Chains that run side by side, in threads; inside ``joblib.parallel_config`` in processes or on Dask.  The draws do
         not depend on it.
     verbose : int
-        1 logs every tenth leg, 2 every sweep (logger ``latentbits.fit``).
+        1 prints a line on standard error about every two seconds and one at the end: chain, sweep, objective and the time
+        left; 2 prints every sweep.
     time_limit : float or None
         Seconds after which the chains stop where they are.
     checkpoint : path or None

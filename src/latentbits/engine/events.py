@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -127,6 +128,92 @@ class LogLines(Listener):
             log.info("done: objective %.6f after %d %s", event.objective, event.n_iter, self._many)
 
 
+class ProgressLines(Listener):
+    """Plain lines on standard error: the first after ``first`` seconds, then one every ``every`` seconds.
+
+    Parameters
+    ----------
+    every : float
+        Seconds between two lines; 0 tells of every pass.
+    first : float or None
+        Seconds before the first line; None: as ``every``.
+    summary : bool
+        Whether to say how the fit ended, however short it was.
+    clock : function
+        The time in seconds.
+    """
+
+    def __init__(
+        self,
+        every: float = 2.0,
+        first: float | None = None,
+        summary: bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.every, self.first = every, every if first is None else first
+        self.summary, self.clock = summary, clock
+        self.every_step = every == 0
+
+    def __deepcopy__(self, memo: Any) -> ProgressLines:
+        """Itself, so that fits of copied estimators share one pace."""
+        return self
+
+    def begin(self, event: Begin) -> None:
+        """Start the clock."""
+        self.event = event
+        self.began = self.start_began = self.clock()
+        self.due = self.began + self.first
+        self.done: dict[int, float] = {}  # of every start, the share that is done
+
+    def step(self, event: Progress) -> bool:
+        """Say how it goes, if it is time."""
+        now, iteration = self.clock(), event.step.state.iteration
+        if self.done and event.restart not in self.done:
+            self.start_began = now
+        self.done[event.restart] = 1.0 if event.step.settled else iteration / self.event.max_iter
+        if now >= self.due:
+            self.due = now + self.every
+            one, part = self.event.words
+            place = f"{one} {event.restart + 1} of {self.event.n_restarts}, {part} {iteration}"
+            left = self._left(now, event.step.kind == "sweep")
+            told = "" if left is None else f", about {in_words(left)} left"
+            self._tell(f"{place}, objective {event.step.objective:.6g}{told}")
+        return False
+
+    def _left(self, now: float, side_by_side: bool) -> float | None:
+        """Seconds left: of chains by the sweeps that are done, of starts by how long the ones before took."""
+        if side_by_side:
+            share = sum(self.done.values()) / self.event.n_restarts
+            return (now - self.began) * (1.0 - share) / share if share > 0.02 else None
+        ended = len(self.done) - 1
+        if ended == 0:
+            return None  # nobody knows how many passes a start needs
+        each = (self.start_began - self.began) / ended
+        return max(each * (self.event.n_restarts - max(self.done)) - (now - self.start_began), 0.0)
+
+    def end(self, event: End) -> None:
+        """Say how it ended."""
+        if self.summary and event.n_iter:
+            took = in_words(self.clock() - self.began)
+            self._tell(f"done in {took}, objective {event.objective:.6g}")
+
+    def _tell(self, text: str) -> None:
+        print(f"{self.event.name}: {text}", file=sys.stderr, flush=True)
+
+
+def in_words(seconds: float) -> str:
+    """A time in words.
+
+    Examples
+    --------
+    >>> in_words(0.31), in_words(42.4), in_words(200)
+    ('0.3 s', '42 s', '3 min')
+    """
+    if seconds < 90:
+        return f"{seconds:.1f} s" if 0 < seconds < 2 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
+
+
 class TimeLimit(Listener):
     """Stops the fit after a number of seconds."""
 
@@ -148,10 +235,8 @@ class TimeLimit(Listener):
 class Call(Listener):
     """Calls a function with every :class:`Progress`; a true answer stops the fit."""
 
-    every_step = True
-
-    def __init__(self, function: Callable[[Progress], Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[[Progress], Any], every_step: bool = True) -> None:
+        self.function, self.every_step = function, every_step
 
     def step(self, event: Progress) -> bool:
         """Ask the function."""
@@ -164,6 +249,10 @@ class ProgressBar(Listener):
     def __init__(self, console: Any = None) -> None:
         self.console = console
         self.bar: Any = None
+
+    def __deepcopy__(self, memo: Any) -> ProgressBar:
+        """Itself: there is one terminal."""
+        return self
 
     def begin(self, event: Begin) -> None:
         """Show the bar."""
