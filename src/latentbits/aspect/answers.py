@@ -32,6 +32,7 @@ _NOTHING = (np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.uint8))
 class AspectAnswers(StagedModel):
     """The half of the model that answers; the other half (:class:`~.model.AspectModel`) is what a fit needs."""
 
+    refits_rows = True
     n_components: int
     active: np.ndarray
     constant: Float

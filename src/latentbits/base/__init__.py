@@ -1,7 +1,8 @@
 """The shell of every estimator: scikit-learn's manners around a family's answers.
 
 A family supplies a model (maths), starts, and a class that lists its options.  What all of them share is here, once:
-``fitting.py``, ``streaming.py``, ``answers.py``, ``components.py``; ``options.py`` checks, ``doubts.py`` warns.
+``fitting.py``, ``streaming.py``, ``answers.py``, ``ranking.py``, ``components.py``; ``options.py`` checks, ``doubts.py``
+warns.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from ..data.values import Reals
-from .answers import AnswersMixin
 from .chains import ChainsMixin
 from .common import frame_of, quiet, records
 from .memberships import MembershipsMixin
+from .ranking import RankingMixin
 from .row_state import RowStateMixin
 from .sklearn_api import BaseEstimator, CallbackSupportMixin, TransformerMixin
 from .streaming import StreamingMixin
 
 
-class LatentBitsEstimator(StreamingMixin, AnswersMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):
+class LatentBitsEstimator(StreamingMixin, RankingMixin, TransformerMixin, CallbackSupportMixin, BaseEstimator):
     """Shared parameters and methods of all families.
 
     Subclasses define ``__init__``, ``_build_model``, ``_initializer`` and the attributes that scikit-learn's users expect in

@@ -14,6 +14,7 @@ from ..data.giving_back import is_dask, like, stacked, stays_sparse
 from ..data.numbers import real_numbers
 from ..data.rng import stream
 from ..data.source import Source, named
+from ..engine.ask import Asked
 from ..engine.protocols import Causes, Places
 from ..errors import InputError
 from .common import seed_of
@@ -173,6 +174,10 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
         asked = self._ask(X)
         source = asked.sweep.source
         rows, columns = self._all_cells(source) if cells is None else self._cells(cells, source)
+        return self._explanation(asked, rows, columns)
+
+    def _explanation(self, asked: Asked, rows: Places, columns: Places) -> Explanation:
+        """Why single cells are as they are."""
         values, causes = asked.by_cells(_Explained(asked.model), rows, columns)
         names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
         return Explanation(rows, columns, values, names, self._component_names(), **causes._asdict())

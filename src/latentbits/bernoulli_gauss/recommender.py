@@ -316,7 +316,7 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         self._check_fitted()
         return self._tastes(self._one_user(ratings), np.array([0]), np.array([-1]))[0][0]
 
-    def recommend(
+    def recommend(  # type: ignore[override]  # of ratings, not of bits
         self,
         user: Any = None,
         n: int = 10,
@@ -387,6 +387,6 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
             for r, i in enumerate(order)
         ]
 
-    def recommend_frame(self, user: Any = None, n: int = 10, **options: Any) -> Any:
+    def recommend_frame(self, user: Any = None, n: int = 10, **options: Any) -> Any:  # type: ignore[override]
         """:meth:`recommend` as a pandas frame."""
         return frame_of(self.recommend(user, n, **options))

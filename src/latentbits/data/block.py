@@ -276,6 +276,16 @@ class Block:
         lists = Lists(*_lists_of_keys(ones, *shape), *_lists_of_keys(hidden, *shape), self.n_columns)
         return block_of_lists(self.start, lists, self.weights)
 
+    def with_ones(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Block:
+        """A copy in which the given cells are 1."""
+        added = np.unique(rows * self.n_columns + columns)
+        ones = np.union1d(_keys(self.ones), added)
+        nothing = np.empty(0, np.int64)
+        unknown = nothing if self.unknown is None else np.setdiff1d(_keys(self.unknown), added, assume_unique=True)
+        shape = (self.n_rows, self.n_columns)
+        lists = Lists(*_lists_of_keys(ones, *shape), *_lists_of_keys(unknown, *shape), self.n_columns)
+        return block_of_lists(self.start, lists, self.weights)
+
     def at(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Codes:
         """Codes of single cells."""
         out = _contains(self.ones, rows, columns).astype(np.uint8)

@@ -68,6 +68,33 @@ class Asked:
         back = np.argsort(order, kind="stable")
         return _taken(self.by_block_cells(question, cells), back)
 
+    def by_chosen_rows(self, question: Callable[..., Any], rows: Places) -> Any:
+        """``question(block, precomputed, rows)`` of some rows of the table, in any order; blocks without any are not read.
+
+        Answers are NamedTuples whose first field says which of the rows that were given an entry is about; entries come
+        in the order of the rows.
+        """
+        starts = self.sweep.source.starts
+        order = np.argsort(rows, kind="stable")
+        bounds = np.searchsorted(rows[order], starts)
+        chosen = [order[bounds[b] : bounds[b + 1]] for b in range(self.sweep.n_blocks)]
+        # The first block answers even if asked nothing: it gives the shapes.
+        each = [rows[which] - starts[b] if len(which) or b == 0 else None for b, which in enumerate(chosen)]
+        parts = self.sweep.collect(_AtRows(question), self.precomputed, each=each)
+        parts = [part._replace(**{part._fields[0]: which[part[0]]}) for part, which in zip(parts, chosen) if part]
+        found = joined(parts)
+        return _taken(found, np.argsort(found[0], kind="stable"))
+
+
+class _AtRows:
+    """A question about some rows of a block."""
+
+    def __init__(self, question: Callable[..., Any]) -> None:
+        self.question = question
+
+    def __call__(self, block: Block, rows: Places, precomputed: Any) -> Any:
+        return self.question(block, precomputed, rows)
+
 
 class _Summed:
     """A question whose answers add up, in the shape that sweeps expect."""

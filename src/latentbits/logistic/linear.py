@@ -29,6 +29,7 @@ class LinearModel(Model):
     """
 
     has_row_state = True
+    refits_rows = True
 
     n_components: of.Size
     active: Annotated[np.ndarray, of.flags("D")]
