@@ -87,5 +87,3 @@ def strict():
     catching.__enter__()
     warnings.simplefilter("error")
     warnings.simplefilter("ignore", LatentBitsWarning)
-
-

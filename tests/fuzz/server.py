@@ -35,7 +35,9 @@ def run(module: str, n_draws: int, n_servers: int = 1, first: int = 0) -> list[d
             command = [sys.executable, "-m", "tests.fuzz.server", module]
             command += [str(first + k), str(n_servers), str(first + n_draws)]
             out = open(Path(folder) / str(k), "w+")
-            servers.append((subprocess.Popen(command, cwd=root, env={**os.environ, **quiet}, stdout=out, stderr=out), out))
+            servers.append(
+                (subprocess.Popen(command, cwd=root, env={**os.environ, **quiet}, stdout=out, stderr=out), out)
+            )
         told: list[dict[str, object]] = []
         for server, out in servers:
             server.wait()

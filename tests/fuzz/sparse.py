@@ -25,12 +25,26 @@ PARTS = {
 }
 PLACES = (-1, -2, 5, 6, 12, 13, 10**6, 10**9, 2**31 - 1, -(2**31))
 CELLS = (2, -1, 0.5, np.inf, -np.inf, np.nan, 1e300, 1, 0, 3)
-KINDS = ("int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64", "bool", "complex64", "O", "U4", "M8[D]")
+KINDS = (
+    "int8",
+    "uint8",
+    "int32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "bool",
+    "complex64",
+    "O",
+    "U4",
+    "M8[D]",
+)
 METHODS = ("fit", "fit", "transform", "score", "impute", "predict_proba", "score_samples")
 DAMAGES = ("none", "entry", "entry", "entry", "cut", "longer", "kind", "lost", "flat", "twice", "shape", "turned")
 
 
-class Broken(Exception):
+class BrokenError(Exception):
     """The parts do not make a table."""
 
 
@@ -67,7 +81,19 @@ class Draw:
             return
         if damage == "shape":
             n, d = X.shape
-            shapes = [(n + 3, d), (n - 1, d), (n, d + 1), (n, d - 1), (n, 1), (d, n), (0, d), (n, 0), (-1, d), (n, d, 1), (n,)]
+            shapes = [
+                (n + 3, d),
+                (n - 1, d),
+                (n, d + 1),
+                (n, d - 1),
+                (n, 1),
+                (d, n),
+                (0, d),
+                (n, 0),
+                (-1, d),
+                (n, d, 1),
+                (n,),
+            ]
             X._shape = shapes[rng.integers(len(shapes))]
             self.notes.append(f"shape {X._shape}")
         elif self.format == "dok":
@@ -144,12 +170,20 @@ def entries_of(X) -> list[tuple[int, int, float]]:
     """Row, column and value of everything stored, by plain Python."""
     shape = X.shape
     if len(shape) != 2 or not all(isinstance(n, (int, np.integer)) and n >= 0 for n in shape):
-        raise Broken("shape")
-    walk = {"csr": _lists, "csc": _lists, "bsr": _blocks, "coo": _pairs, "lil": _rows, "dok": _places, "dia": _diagonals}
+        raise BrokenError("shape")
+    walk = {
+        "csr": _lists,
+        "csc": _lists,
+        "bsr": _blocks,
+        "coo": _pairs,
+        "lil": _rows,
+        "dok": _places,
+        "dia": _diagonals,
+    }
     found = []
     for i, j, value in walk[X.format](X):
         if not (0 <= i < shape[0] and 0 <= j < shape[1]):
-            raise Broken("place")
+            raise BrokenError("place")
         found.append((int(i), int(j), value))
     return found
 
@@ -157,7 +191,7 @@ def entries_of(X) -> list[tuple[int, int, float]]:
 def _array(part, ndim: int, kinds: str) -> list:
     """The values of an array."""
     if not isinstance(part, np.ndarray) or part.ndim != ndim or part.dtype.kind not in kinds:
-        raise Broken("part")
+        raise BrokenError("part")
     return part.tolist()
 
 
@@ -165,13 +199,13 @@ def _starts(X, n_lists: int, n_places: int, n_values: int):
     """Pairs of list and position of a compressed table."""
     indptr, indices = _array(X.indptr, 1, "iu"), _array(X.indices, 1, "iu")
     if len(indptr) != n_lists + 1 or indptr[0] != 0 or indptr != sorted(indptr) or len(indices) != n_values:
-        raise Broken("lists")
+        raise BrokenError("lists")
     if indptr[-1] > len(indices):
-        raise Broken("lists")
+        raise BrokenError("lists")
     for k in range(n_lists):
         for p in range(indptr[k], indptr[k + 1]):
             if not 0 <= indices[p] < n_places:
-                raise Broken("place")
+                raise BrokenError("place")
             yield k, indices[p], p
 
 
@@ -186,7 +220,7 @@ def _blocks(X):
     data = _array(X.data, 3, "biuf")
     high, wide = X.data.shape[1:]
     if high < 1 or wide < 1 or X.shape[0] % high or X.shape[1] % wide:
-        raise Broken("blocks")
+        raise BrokenError("blocks")
     for k, place, p in _starts(X, X.shape[0] // high, X.shape[1] // wide, len(data)):
         for a in range(high):
             for b in range(wide):
@@ -196,7 +230,7 @@ def _blocks(X):
 def _pairs(X):
     parts = [_array(X.row, 1, "iu"), _array(X.col, 1, "iu"), _array(X.data, 1, "biuf")]
     if len({len(part) for part in parts}) != 1:
-        raise Broken("lengths")
+        raise BrokenError("lengths")
     yield from zip(*parts)
 
 
@@ -204,21 +238,21 @@ def _number(value):
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, float) or (isinstance(plain, int) and abs(plain) < 2**63):
         return plain
-    raise Broken("value")
+    raise BrokenError("value")
 
 
 def _place(value) -> int:
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
-    raise Broken("place")
+    raise BrokenError("place")
 
 
 def _rows(X):
     if len(X.rows) != X.shape[0] or len(X.data) != X.shape[0]:
-        raise Broken("rows")
+        raise BrokenError("rows")
     for i, (places, values) in enumerate(zip(X.rows, X.data)):
         if not isinstance(places, list) or not isinstance(values, list) or len(places) != len(values):
-            raise Broken("row")
+            raise BrokenError("row")
         for place, value in zip(places, values):
             yield i, _place(place), _number(value)
 
@@ -226,14 +260,14 @@ def _rows(X):
 def _places(X):
     for place, value in X._dict.items():
         if not isinstance(place, tuple) or len(place) != 2:
-            raise Broken("place")
+            raise BrokenError("place")
         yield _place(place[0]), _place(place[1]), _number(value)
 
 
 def _diagonals(X):
     offsets, data = _array(X.offsets, 1, "iu"), _array(X.data, 2, "biuf")
     if len(offsets) != len(data) or len(set(offsets)) != len(offsets):
-        raise Broken("diagonals")
+        raise BrokenError("diagonals")
     for offset, diagonal in zip(offsets, data):
         for j, value in enumerate(diagonal[: X.shape[1]]):
             if value != 0 and 0 <= j - offset < X.shape[0]:
@@ -269,7 +303,7 @@ def check(number: int) -> str | None:
     try:
         cells = cells_of(X)
         good = acceptable(cells, subject.cells)
-    except Broken:
+    except BrokenError:
         cells, good = np.zeros((0, 0)), False
     if subject.cells != "ratings":
         try:

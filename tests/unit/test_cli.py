@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import subprocess
 import sys
+import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,6 +17,7 @@ import pytest
 
 import latentbits
 from latentbits.cli.main import main
+from latentbits.cli.progress import Lines
 from latentbits.data.writing import delimited
 from latentbits.datasets.embedded import path_of
 from latentbits.engine.locks import held
@@ -105,9 +109,144 @@ def test_explain(capsys, model):
     assert sum(float(rows[0][f"share_class {k}"]) for k in (1, 2, 3)) == pytest.approx(1)
     rows = rows_of(run(capsys, "explain", model, VOTES, "--label", "party", "--unknown")[0])
     assert len(rows) == 392 and all(row["value"] == "" for row in rows)
-    rows = rows_of(run(capsys, "explain", model, VOTES, "--label", "party", "--surprising", 5)[0])
+    rows = rows_of(run(capsys, "explain", model, VOTES, "--label", "party")[0])  # without cells the most surprising
+    assert len(rows) == 20
+    first, rows = rows[:5], rows_of(run(capsys, "explain", model, VOTES, "--label", "party", "--surprising", 5)[0])
+    assert first == rows
     surprises = [float(row["surprise"]) for row in rows]
     assert len(rows) == 5 and surprises == sorted(surprises, reverse=True) and surprises[-1] > 2
+
+
+def saved_by(estimator, path, *table):
+    """Fit, whatever doubts there are, and save."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", latentbits.errors.LatentBitsWarning)
+        estimator.fit(*table).save(path)
+
+
+def test_predict(capsys, model, tmp_path, monkeypatch):
+    """A class with its probability where rows have one; sources on and off; elsewhere what to use instead."""
+    monkeypatch.chdir(tmp_path)
+    rows = rows_of(run(capsys, "predict", model, "votes")[0])
+    saved = latentbits.load(model)
+    names = list(saved.get_feature_names_out())
+    chances = saved.predict_proba(latentbits.datasets.load_votes().data)
+    assert list(rows[0]) == ["party", "class", "probability"] and len(rows) == 435
+    assert [row["class"] for row in rows] == [names[k] for k in chances.argmax(axis=1)]
+    np.testing.assert_allclose([float(row["probability"]) for row in rows], chances.max(axis=1))
+    table = latentbits.datasets.load_votes().data
+    for estimator in (
+        latentbits.NoisyOrComponentAnalysis(2, n_init=1, max_iter=5, random_state=0),
+        latentbits.RestrictedBoltzmann(2, n_epochs=3, random_state=0),
+    ):
+        saved_by(estimator, "several.latentbits", table)
+        rows = rows_of(run(capsys, "predict", "several.latentbits", "votes")[0])
+        names = list(estimator.get_feature_names_out())
+        assert list(rows[0]) == ["party", *names]
+        on = np.array([[int(row[name]) for name in names] for row in rows])
+        np.testing.assert_array_equal(on, estimator.transform(table) >= 0.5)
+    saved_by(latentbits.LatentTrait(1, n_init=1, max_iter=5, random_state=0), "scale.latentbits", table)
+    _, err = run(capsys, "predict", "scale.latentbits", "votes", code=2)
+    assert "every row has a place on a few continuous scales, so that there is no one scale to name" in err
+    numbers = np.array([[3, 0], [1, 2], [0, 5], [4, 1]] * 5)
+    kinds = np.array(["ham", "spam"] * 10)
+    saved_by(latentbits.BernoulliGaussClassifier(1, random_state=0), "mail.latentbits", numbers, kinds)
+    np.savetxt("mail.csv", numbers, fmt="%d", delimiter=",")
+    rows = rows_of(run(capsys, "predict", "mail.latentbits", "mail.csv")[0])
+    assert {row["class"] for row in rows} <= {"ham", "spam"} and float(rows[0]["probability"]) >= 0.5
+    users, items, ratings = zip(*((u, i, 1 + (u + i) % 5) for u in range(8) for i in range(5)))
+    saved_by(latentbits.BernoulliGaussRecommender(1, random_state=0), "stars.latentbits", (users, items, ratings))
+    assert "use the command recommend" in run(capsys, "predict", "stars.latentbits", "mail.csv", code=2)[1]
+
+
+def test_json(capsys, model, tmp_path, monkeypatch):
+    """Every command that prints a table prints JSON instead, and nothing else on standard output."""
+    monkeypatch.chdir(tmp_path)
+    made = {"n_init": 1, "max_iter": 5, "tol": 1e-3, "random_state": 0}
+    aspect = latentbits.AspectBernoulli(2, n_phantom=1, **made)
+    (tmp_path / "stars.csv").write_text("".join(f"u{u},f{i},{1 + (u + i) % 5}\n" for u in range(8) for i in range(5)))
+    (tmp_path / "mail.csv").write_text("a,b,kind\n" + "3,0,ham\n1,4,spam\n2,1,ham\n0,5,spam\n" * 5)
+    quick = ("--models", "mixture", "--sizes", 2, "--folds", 2, "--budget", 5)
+
+    def told(*words):
+        return json.loads(run(capsys, *words, "--json")[0])
+
+    found = told("fit", "zoo", "-k", 2, "--starts", 1)
+    assert found["model"] == "zoo.latentbits" and found["family"] == "BernoulliMixture" and found["components"]
+    assert found["components"][0]["feature"] == "eggs" and "BernoulliMixture with 2" in found["summary"]
+    saved_by(aspect, "zoo.latentbits", latentbits.datasets.load_zoo().frame)
+    assert [list(row) for row in told("transform", model, "votes")[:1]] == [["party", *names_of(model)]]
+    assert told("predict", model, "votes")[0]["probability"] <= 1
+    assert told("impute", model, "votes")[0]["immigration"] in (0, 1)
+    cells = told("explain", model, "votes", "--cell", "0:immigration", "--cell", "1:1")
+    assert cells[0]["value"] == 1 and len(cells) == 2
+    assert told("explain", model, "votes", "--unknown")[0]["surprise"] is None
+    found = told("compare", "votes", *quick)
+    assert found["verdict"] and found["best"] and {row["model"] for row in found["table"]} >= {"mixture"}
+    found = told("select", "votes", "--max", 2, "--starts", 1)
+    assert found["criterion"] == "bic" and [row["n_components"] for row in found["table"]] == [1, 2]
+    assert len(told("sample", model, "-n", 3)) == 3
+    assert told("expand", "zoo", "--fitted", "zoo.latentbits", "--row", 3, "--top", 1)[0]["rank"] == 1
+    found = told("links", "zoo", "-k", 1, "--starts", 1)
+    assert found["communities"][0]["members"][0]["strength"] <= 1 and found["summary"]
+    assert told("recommend", "zoo", "-k", 2, "-n", 1)[4]["row"] == "4"
+    assert told("recommend", "stars.csv", "--user", "u3", "-k", 1, "--min-ratings", 1) == []
+    assert told("recommend", "stars.csv", "--evaluate", "-k", 1)["ratings"] == 24
+    assert set(told("classify", "mail.csv", "--label", "kind", "-k", 1)[0]) == {"row", "class", "p_ham", "p_spam"}
+    assert {"name": "votes", "kind": "embedded", "here": True}.items() <= told("data", "list")[0].items()
+    found = told("data", "describe", "votes")
+    assert (found["rows"], found["columns"], found["unknown"], found["labels"]) == (435, 16, 392, {"party": 2})
+    assert told("doctor")["kernels"] == "compile and run"
+    assert "leave out --out x.csv" in run(capsys, "sample", model, "--json", "-o", "x.csv", code=2)[1]
+
+
+def names_of(model):
+    return list(latentbits.load(model).get_feature_names_out())
+
+
+def test_tables_on_a_terminal(capsys, model, monkeypatch):
+    """A table of what fits, which says what it leaves out; in a pipe the whole as CSV."""
+    monkeypatch.setattr("latentbits.cli.output.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    out, _ = run(capsys, "impute", model, "votes")
+    lines = out.splitlines()
+    assert "party" in lines[1] and "handicapped_infants" in lines[1] and all(len(line) <= 60 for line in lines[:-1])
+    assert lines[-1] == "and 395 more rows and 15 more columns; > table.csv or --json gives all"
+    assert len(lines) == 40 + 5 and "republican" in lines[3] and "0.5" not in lines[3]
+    out, _ = run(capsys, "sample", model, "-n", 2)
+    assert "more columns" in out and "more row" not in out
+    assert json.loads(run(capsys, "sample", model, "-n", 2, "--json")[0])
+
+
+def test_progress_of_every_fit(capsys, tmp_path, monkeypatch):
+    """Commands that fit tell how it goes once they last over two seconds, here by a fast clock."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("FIRST", "EVERY"):
+        monkeypatch.setattr(f"latentbits.cli.progress.{name}", 0.0)
+    monkeypatch.setattr("latentbits.cli.progress.Lines.__init__.__defaults__", (0.0, 0.0, time.monotonic))
+    (tmp_path / "stars.csv").write_text("".join(f"u{u},f{i},{1 + (u + i) % 5}\n" for u in range(8) for i in range(5)))
+    (tmp_path / "mail.csv").write_text("a,b,kind\n" + "3,0,ham\n1,4,spam\n2,1,ham\n0,5,spam\n" * 5)
+    for words, told in (
+        (("fit", "zoo", "-k", 2), "BernoulliMixture (K=2): start 5 of 5, pass 2, objective -"),
+        (("expand", "zoo", "-k", 2, "--starts", 1), "AspectBernoulli (K=2): start 1 of 1, pass 2, objective -"),
+        (("links", "zoo", "-k", 1, "--starts", 1), "NoisyOrComponentAnalysis (K=1): start 1 of 1, pass 2, objective -"),
+        (("recommend", "zoo", "-k", 2, "--row", 1), "BernoulliMixture (K=2): start 5 of 5, pass 2, objective -"),
+        (("recommend", "stars.csv", "--user", "u1", "-k", 1), "BernoulliGaussRecommender (K=1): start 1"),
+        (("recommend", "stars.csv", "--evaluate", "-k", 1), "BernoulliGaussRecommender (K=1): start 1"),
+        (("classify", "mail.csv", "--label", "kind", "-k", 1), "BernoulliGaussMixture (K=1): start 1"),
+        (("select", "zoo", "--max", 2, "--starts", 1), " 50%, about 0.0 s left: K=2, start 1, pass 3"),
+        (("compare", "votes", "--models", "mixture", "--sizes", 2, "--folds", 2, "--budget", 3), "%"),
+    ):
+        _, err = run(capsys, *words)
+        assert told in err, (words, err)
+
+
+def test_lines_of_progress(capsys):
+    clock = iter([0.0, 1.0, 2.5, 5.0, 13.0, 13.0])
+    lines = Lines(clock=lambda: next(clock))
+    for done in (0.1, 0.25, 0.5, 0.65):
+        lines(done, 1.0, "a note")
+    assert capsys.readouterr().err == " 25%, about 8 s left: a note\n 65%, about 7 s left: a note\n"
 
 
 def test_select_and_sample(capsys, model, tmp_path):
@@ -249,16 +388,17 @@ def test_fit_other_families(capsys, tmp_path, monkeypatch):
     assert "missing" in rows[0]
 
 
-def test_fit_samplers(capsys, caplog, tmp_path, monkeypatch):
+def test_fit_samplers(capsys, tmp_path, monkeypatch):
     """Chains from the command line: no -k for the process, doubts in words, answers from the saved model."""
     monkeypatch.chdir(tmp_path)
-    caplog.set_level("INFO", "latentbits.fit")
-    out, _ = run(
+    monkeypatch.setattr("latentbits.cli.progress.FIRST", 0.0)
+    monkeypatch.setattr("latentbits.cli.progress.EVERY", 0.0)
+    out, err = run(
         capsys, "fit", VOTES, "--label", "party", "-m", "dp", "--chains", 2, "--warmup", 10, "--draws", 8, "--set",
         "learn_weight_concentration=true", "-o", "dp.latentbits",
     )  # fmt: skip
     assert "DPBernoulliMixture on 435 rows and 16 features: 2 chains, 8 draws kept of each" in out
-    assert "chain 2, sweep 26: objective" in caplog.text and ", done" in caplog.text and "settled" not in caplog.text
+    assert "DPBernoulliMixture: chain 2 of 2, sweep 26, objective -" in err and "done" not in err
     saved = latentbits.load("dp.latentbits")
     assert saved.draws_.labels.shape == (2, 8, 435) and saved.learn_weight_concentration is True
     rows = rows_of(run(capsys, "impute", "dp.latentbits", VOTES, "--label", "party", "--how", "mode")[0])
@@ -342,6 +482,59 @@ def test_recommend(capsys, tmp_path, monkeypatch):
     assert (
         "entry 1 ('u, g') is not user, item and rating" in run(capsys, "recommend", "odd.csv", "--user", "u", code=2)[1]
     )
+
+
+def test_recommend_of_bits(capsys, tmp_path, monkeypatch, model):
+    """Tables, baskets and pairs: what rows lack, with its chance and the reason; told from ratings by what they hold."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    baskets = {}
+    for u in range(60):
+        goods = ["bread", "milk", "eggs", "jam"] if u % 2 else ["nails", "glue", "paint", "saw"]
+        baskets[f"u{u}"] = [goods[i] for i in sorted(rng.permutation(4)[:3])]
+    items = sorted({item for basket in baskets.values() for item in basket})
+    pairs = [(user, item) for user, basket in baskets.items() for item in basket]
+    (tmp_path / "pairs.csv").write_text("".join(f"{u},{i}\n" for u, i in pairs))
+    (tmp_path / "marks.txt").write_text("".join(f"{u};{i};1\n" for u, i in pairs))
+    (tmp_path / "baskets.dat").write_text("".join(" ".join(basket) + "\n" for basket in baskets.values()))
+    lines = [f"{u}," + ",".join(str(int(item in basket)) for item in items) for u, basket in baskets.items()]
+    (tmp_path / "wide.csv").write_text(f"who,{','.join(items)}\n" + "\n".join(lines) + "\n")
+    lacked = ({"bread", "milk", "eggs", "jam"} - set(baskets["u7"])).pop()
+    for words in (
+        ("pairs.csv", "--user", "u7"),
+        ("marks.txt", "--row", "u7"),
+        ("baskets.dat", "--row", 7),
+        ("wide.csv", "--id", "who", "--row", "u7"),
+    ):
+        rows = rows_of(run(capsys, "recommend", *words, "-n", 2, "-k", 2)[0])
+        assert [row["rank"] for row in rows] == ["1", "2"] and rows[0]["feature"] == lacked, words
+        assert not {row["feature"] for row in rows} & set(baskets["u7"]) and {row["value"] for row in rows} == {"0"}
+        assert float(rows[0]["probability"]) > 0.5 > float(rows[1]["probability"])
+        assert rows[0]["because"].startswith("class ") and float(rows[0]["share"]) > 0.9
+    run(capsys, "recommend", "pairs.csv", "-k", 2, "-n", 1, "-m", "noisy-or", "-o", "all.csv")
+    rows = rows_of((tmp_path / "all.csv").read_text())
+    assert [row["row"] for row in rows] == list(baskets) and {row["because"] for row in rows} <= {
+        "noisyorcomponentanalysis0", "noisyorcomponentanalysis1", "leak",
+    }  # fmt: skip
+    rows = rows_of(run(capsys, "recommend", "votes", "--fitted", model, "--row", 3, "-n", 16)[0])
+    blank = [row for row in rows if row["value"] == ""]
+    assert blank and {row["row"] for row in rows} == {"3"}  # a blank may be a one
+    for words, told in (
+        (("pairs.csv",), "name a row with --row, or write"),
+        (("pairs.csv", "--user", "nobody"), "there is no row 'nobody'"),
+        (("pairs.csv", "--user", "u7", "--by", "lower"), "are for ratings (--format ratings)"),
+        (
+            ("wide.csv", "--id", "who", "--row", "u7", "-m", "plsa"),
+            "fills no cells of a 0/1 table; families that do: mix",
+        ),
+        (("votes", "--fitted", model, "-k", 3, "--row", 3), "leave them out with --fitted"),
+    ):
+        assert told in run(capsys, "recommend", *words, code=2)[1]
+    (tmp_path / "r.csv").write_text("".join(f"{u},{i},{1 + len(i)}\n" for u, i in pairs))
+    assert "are for 0/1 tables" in run(capsys, "recommend", "r.csv", "--user", "u7", "-m", "mixture", code=2)[1]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "pairs.csv").read_bytes())))
+    rows = rows_of(run(capsys, "recommend", "-", "--format", "triples", "--user", "u7", "-n", 1, "-k", 2)[0])
+    assert rows[0]["feature"] == lacked
 
 
 def test_expand(capsys, tmp_path, model):

@@ -11,7 +11,8 @@ from typing import Any
 import typer
 
 from ..errors import LatentBitsError
-from .options import TableFile, reads_table
+from .options import Json, TableFile, reads_table
+from .output import write_json
 
 app = typer.Typer(help="Data sets and tables.", no_args_is_help=True, rich_markup_mode=None)
 PACKAGES = {
@@ -26,11 +27,21 @@ PACKAGES = {
 
 
 @app.command("list")
-def list_sets() -> None:
-    """List the data sets that latentbits knows."""
+def list_sets(as_json: Json = False) -> None:
+    """List the data sets that latentbits knows; commands take their names instead of files."""
     from ..datasets import PREPARED, find
     from ..datasets.embedded import FILES
 
+    if as_json:
+        embedded = [
+            {"name": name, "kind": "embedded", "here": True, "about": f.description} for name, f in FILES.items()
+        ]
+        others = [
+            {"name": name, "kind": "prepared", "here": bool(find(name)), "about": prepared.about}
+            for name, prepared in PREPARED.items()
+        ]
+        write_json([*embedded, *others])
+        return
     print("embedded:")
     for name, file in FILES.items():
         print(f"  {name:<12} {file.description}")
@@ -52,6 +63,7 @@ def fetch_set(name: str) -> None:
 @reads_table
 def describe(
     table: TableFile,
+    as_json: Json = False,
 ) -> None:
     """Describe a table: shape, ones, blanks, constant columns, equal rows."""
     import numpy as np
@@ -71,6 +83,12 @@ def describe(
     cells = source.shape[0] * source.shape[1]
     names = opened.columns or [str(j) for j in range(source.shape[1])]
     constant = np.flatnonzero((sums.ones == 0) | (sums.ones == sums.observed))
+    if as_json:
+        counts = {"rows": source.shape[0], "columns": source.shape[1], "ones": sums.n_ones, "unknown": sums.n_unknown}
+        told = {"blank_rows": sums.n_blank_rows, "constant_columns": [names[j] for j in constant]}
+        labels = {name: len(set(values)) for name, values in opened.labels.items()}
+        write_json({**counts, **told, "stored_rows": n_distinct, "ids": opened.ids is not None, "labels": labels})
+        return
     print(f"{source.shape[0]} rows x {source.shape[1]} columns")
     print(f"ones: {sums.n_ones} ({sums.n_ones / cells:.2%} of all cells)")
     print(f"unknown: {sums.n_unknown} ({sums.n_unknown / cells:.2%})")
@@ -91,25 +109,38 @@ def describe(
         print(f"label {name}: {len(set(values))} values")
 
 
-def doctor() -> None:
+def doctor(as_json: Json = False) -> None:
     """Check the installation: versions, extras, kernels, data folder."""
     from .. import __version__
 
-    print(f"latentbits {__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}")
-    for extra, packages in PACKAGES.items():
-        for package in packages:
-            try:
-                print(f"  {package:<18} {importlib.metadata.version(package)}")
-            except importlib.metadata.PackageNotFoundError:
-                print(f"  {package:<18} not installed: pip install 'latentbits[{extra}]'")
+    packages = {package: (extra, _version(package)) for extra, names in PACKAGES.items() for package in names}
     folder = os.environ.get("LATENTBITS_DATA")
-    print(f"LATENTBITS_DATA: {folder or 'not set'}{'' if not folder or os.path.isdir(folder) else ' (no such folder)'}")
-    print(f"cores: {os.cpu_count()}")
     problem = _try_fit()
-    print("kernels: compile and run" if problem is None else f"kernels: {problem}")
-    if problem is not None:
-        raise LatentBitsError("the installation does not work; see the lines above.")
+    machine = {"python": platform.python_version(), "system": platform.system(), "machine": platform.machine()}
+    if as_json:
+        versions = {package: version for package, (_, version) in packages.items()}
+        about = {"latentbits": __version__, **machine, "packages": versions, "data_folder": folder}
+        write_json({**about, "cores": os.cpu_count(), "kernels": problem or "compile and run"})
+    else:
+        print(f"latentbits {__version__}, Python {' '.join(machine.values()).replace(' ', ', ', 1)}")
+        for package, (extra, version) in packages.items():
+            wanted = "latentbits" if extra == "core" else f"'latentbits[{extra}]'"
+            print(f"  {package:<18} {version or f'not installed: pip install {wanted}'}")
+        missing = "" if not folder or os.path.isdir(folder) else " (no such folder)"
+        print(f"LATENTBITS_DATA: {folder or 'not set'}{missing}")
+        print(f"cores: {os.cpu_count()}")
+        print(f"kernels: {problem or 'compile and run'}")
     sys.stdout.flush()
+    if problem is not None:
+        raise LatentBitsError(f"the installation does not work: {problem}.")
+
+
+def _version(package: str) -> str | None:
+    """The version of an installed package."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _try_fit() -> str | None:

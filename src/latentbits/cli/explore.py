@@ -12,7 +12,8 @@ import typer
 
 from ..errors import InputError
 from ..families import FAMILIES, MOST_SIZES
-from .options import Jobs, ModelPath, Out, SafeCsv, Seed, TableFile, reads_table
+from .models import loaded
+from .options import Jobs, Json, ModelPath, Out, SafeCsv, Seed, TableFile, reads_table
 from .output import check_target, write_rows
 from .progress import progress_shown
 
@@ -122,7 +123,6 @@ def explore(
     elif table is None:
         raise InputError("name a TABLE to explore, or --config run.toml to repeat a run.")
     else:
-        table = table.known_set()
         name = table.name
         folder = Path(out) if out is not None else Path("out") / name
     options.update({key: value for key, value in given.items() if value is not None})
@@ -209,27 +209,27 @@ def compare(
     budget: Budget = None,
     folds: Folds = None,
     out: Out = None,
+    as_json: Json = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
 ) -> None:
     """Hide the same cells of TABLE from every family and see which predicts them best."""
-    check_target(out)
+    check_target(out, as_json)
     wanted = {"models": models_of(models), "n_components": sizes_of(sizes), "budget": seconds_of(budget)}
     from ..evaluation import compare as run
 
-    table = table.known_set()
     opened = _opened(table)
     with progress_shown("compare") as tell:
         found = run(opened.reader, folds=folds, random_state=seed, n_jobs=jobs, progress=tell, **wanted)
-    if out is None and sys.stdout.isatty():
+    if out is None and sys.stdout.isatty() and not as_json:
         _show_table(found)
         return
     columns = ["model", "size", "log_loss", "above_best", "se", "auc", "brier", "calibration_error"]
     columns += ["row_log_likelihood", "row_kind", "row_below_best", "row_se", "note"]
-    write_rows(
-        [{**row, "size": None if row["size"] is None else str(row["size"])} for row in found.table], columns, out
-    )
-    print(found.verdict, file=sys.stderr)
+    rows = [{**row, "size": None if row["size"] is None else str(row["size"])} for row in found.table]
+    write_rows(rows, columns, out, as_json, {"best": found.best_, "verdict": found.verdict})
+    if not as_json:
+        print(found.verdict, file=sys.stderr)
 
 
 def _show_table(found: Any) -> None:
@@ -275,9 +275,7 @@ def report(
 
     if not out.endswith((".html", ".htm")):
         raise InputError(f"{out}: the report is an .html file.")
-    import latentbits
-
-    estimator = latentbits.load(model)
+    estimator = loaded(model, table)
     opened = table.open(estimator)
     page = report_on(estimator, opened, name=table.name, random_state=seed, about=table.settings())
     write_atomically(Path(out), page.encode())

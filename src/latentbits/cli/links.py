@@ -10,9 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError, need
-from .models import Setting, Starts, _estimator, _listeners, _loaded, _row_names, _told
-from .options import Jobs, Seed, TableFile, reads_table, writes_csv
-from .output import check_target, matrix_rows, write_rows
+from .models import Setting, Starts, _estimator, _row_names, _told, loaded
+from .options import Jobs, Json, Seed, TableFile, reads_table, writes_csv
+from .output import check_target, matrix_rows, write_json, write_rows
+from .progress import listeners
+from .typed import again
 
 GRAPHS = (".graphml", ".gexf")
 
@@ -43,6 +45,7 @@ def links(
     save: Annotated[str | None, typer.Option("--save", help="Save the model to this file.")] = None,
     n_init: Starts = None,
     setting: Setting = None,
+    as_json: Json = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
 ) -> None:
@@ -68,7 +71,14 @@ def links(
         names = _row_names(opened, opened.shape[0])
         posteriors = estimator.transform(opened.reader)
         sizes = posteriors.sum(axis=0)
-        _show(estimator, opened, names, sizes, top, least)
+        found = _communities(estimator, opened, names, sizes, top, least)
+        if as_json:
+            write_json({"communities": found, "summary": estimator.summary()})
+        else:
+            _show(found, opened.shape[0])
+            print(estimator.summary())
+        if fitted is None:
+            _advise(estimator, opened)
         if members is not None:
             rows = estimator.communities_table(None, least)
             expected = dict(zip(estimator.component_names_, sizes.tolist()))
@@ -100,7 +110,7 @@ def _model(
 ) -> tuple[Any, Any]:
     """The model, fitted now or before, and the table."""
     if fitted is not None:
-        estimator = _loaded(fitted)
+        estimator = loaded(fitted, table)
         if not hasattr(estimator, "communities_table"):
             raise InputError(f"{fitted} holds a {type(estimator).__name__}; links needs a NoisyOrComponentAnalysis.")
         return estimator, table.open(estimator)
@@ -112,7 +122,7 @@ def _model(
         random_state=seed,
         n_jobs=jobs,
         binarize=table.binarize,
-        callbacks=_listeners(),
+        callbacks=listeners(),
     )
     try:
         opened = table.open()
@@ -124,7 +134,7 @@ def _model(
 def _hint(table: TableFile, message: str) -> str:
     """What else a text file may be whose cells make no sense."""
     told = table.how["format"] is not None or not table.path.lower().endswith((".csv", ".tsv", ".txt", ".gz"))
-    if told or not any(words in message for words in ("cell (", "fields", "columns")):
+    if told or "For example:" in message or not any(words in message for words in ("cell (", "fields", "columns")):
         return ""
     return (
         " If the file is a list of edges (document,author), say --format triples; if it has one basket per line, --format "
@@ -132,23 +142,36 @@ def _hint(table: TableFile, message: str) -> str:
     )
 
 
-def _show(estimator: Any, opened: Any, names: list[str], sizes: Any, top: int, least: float) -> None:
-    """Communities as text: size, members with their strengths, typical rows."""
+def _communities(
+    estimator: Any, opened: Any, names: list[str], sizes: Any, top: int, least: float
+) -> list[dict[str, Any]]:
+    """Every community: status, size, members with their strengths, typical rows."""
     rows = estimator.communities_table(top, least)
     typical = estimator.documents_table(opened.reader, min(top, 3))
-    for name, described, size in zip(estimator.component_names_, estimator._described_names(), sizes):
-        mine = [row for row in rows if row["component"] == name]
-        print(f"{described}: about {size:.0f} of {opened.shape[0]} rows")
-        if not mine:
+    return [
+        {
+            "component": name,
+            "described": described,
+            "rows": float(size),
+            "members": [row for row in rows if row["component"] == name],
+            "typical": [{**row, "row": names[row["row"]]} for row in typical if row["component"] == name],
+        }
+        for name, described, size in zip(estimator.component_names_, estimator._described_names(), sizes)
+    ]
+
+
+def _show(communities: list[dict[str, Any]], n_rows: int) -> None:
+    """Communities as text."""
+    for found in communities:
+        print(f"{found['described']}: about {found['rows']:.0f} of {n_rows} rows")
+        if not found["members"]:
             print("  no members")
-        for row in mine:
+        for row in found["members"]:
             also = f"  also in {row['also_in']}" if row["also_in"] else ""
             print(f"  {row['strength']:.2f}  {row['member']}{also}")
-        found = [f"{names[row['row']]} ({row['posterior']:.2f})" for row in typical if row["component"] == name]
-        if found:
-            print(f"  for instance: {', '.join(found)}")
-    print(estimator.summary())
-    _advise(estimator, opened)
+        if found["typical"]:
+            told = (f"{row['row']} ({row['posterior']:.2f})" for row in found["typical"])
+            print(f"  for instance: {', '.join(told)}")
 
 
 def _advise(estimator: Any, opened: Any) -> None:
@@ -160,8 +183,8 @@ def _advise(estimator: Any, opened: Any) -> None:
     expected = estimator.zero_probability()
     if not some_empty and not estimator.zero_truncated and expected * opened.shape[0] > 10:
         print(
-            f"no row is empty, but the model expects {expected:.0%} of them to be: if empty rows were left out, fit with "
-            "--set zero_truncated=true",
+            f"no row is empty, but the model expects {expected:.0%} of them to be: if empty rows were left out, run "
+            f"{again('--set', 'zero_truncated=true')}",
             file=sys.stderr,
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -19,7 +20,7 @@ from ..errors import InputError, LatentBitsError
 from . import data as data_commands
 from . import explore as exploring
 from . import links as link_analysis
-from . import models, naming, weights
+from . import models, naming, typed, weights
 from . import reproduce as experiments
 from .options import has_output, writes_csv
 
@@ -52,6 +53,7 @@ for _command in (
     exploring.report,
     models.fit,
     models.transform,
+    models.predict,
     models.impute,
     models.explain,
     models.select,
@@ -87,6 +89,7 @@ def options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    typed.remember(arguments)
     try:
         app(arguments, standalone_mode=True)
     except SystemExit:
@@ -115,5 +118,6 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, MemoryError):
         print("latentbits: the machine has not enough memory for this; try fewer components.", file=sys.stderr)
         return 1
-    print(f"latentbits: {type(error).__name__}: {error} (run again with --debug for details)", file=sys.stderr)
+    details = shlex.join(["latentbits", "--debug", *typed.words()[1:]])
+    print(f"latentbits: {type(error).__name__}: {error} (details: {details})", file=sys.stderr)
     return 1

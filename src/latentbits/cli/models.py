@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import ast
 import json
-import logging
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import InputError
-from ..families import BY_NAME, MOST_SIZES
-from .options import Jobs, ModelPath, Out, Seed, TableFile, reads_table
-from .output import check_target, matrix_rows, show_components, write_rows
+from ..errors import FileError, InputError
+from ..families import BY_NAME, MOST_SIZES, family_of
+from .options import WORDS, Jobs, Json, ModelPath, Out, Seed, TableFile, reads_table
+from .output import check_target, components_of, matrix_rows, show_components, write_json, write_rows
 from .output import told as _told
-from .progress import progress_shown
+from .progress import SeveralFits, listeners, progress_shown
+from .typed import again, exchanged, with_command
 
 # Estimator options that the command line has options of its own for.
 OWN_OPTIONS = {
@@ -33,6 +33,9 @@ OWN_OPTIONS = {
     "n_warmup": "--warmup",
     "n_draws": "--draws",
 }
+
+# Stories of families whose components are on or off in a row.
+ON_AND_OFF = ("causes", "switches")
 
 FamilyName = Annotated[str, typer.Option("--model", "-m", help=f"Family: {', '.join(BY_NAME)}.")]
 Starts = Annotated[int | None, typer.Option("--starts", help="Random starts; default: the family's.")]
@@ -83,6 +86,14 @@ def _takes_values(family: str) -> bool:
     return isinstance(getattr(cls, "binarize", None), Reals)
 
 
+def check_numbers(table: TableFile) -> None:
+    """Refuse options that make bits of a table whose numbers are read as they are."""
+    used = [f"--{name}" for name in WORDS if table.how[name]]
+    used += ["--binarize"] if table.binarize is not None else []
+    if used:
+        raise InputError(f"{table.path}: its numbers are taken as they are; leave out {' and '.join(used)}.")
+
+
 def _setting(text: str) -> tuple[str, Any]:
     """Name and value of NAME=VALUE; values are read as JSON or Python where they can be, 1,2 as a pair."""
     name, separator, value = text.partition("=")
@@ -96,23 +107,35 @@ def _setting(text: str) -> tuple[str, Any]:
     return name, value
 
 
-def _listeners() -> list[Any]:
-    """A bar on a terminal, log lines elsewhere."""
-    from ..engine.events import LogLines, ProgressBar
-
-    if sys.stderr.isatty():
-        from rich.console import Console
-
-        return [ProgressBar(Console(stderr=True))]
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
-    return [LogLines(every=50)]
-
-
-def _loaded(model: str) -> Any:
-    """A saved model."""
+def loaded(model: str, table: TableFile | None = None) -> Any:
+    """A saved model; if the table is the model and the model the table, that is said."""
     import latentbits
 
-    return latentbits.load(model)
+    try:
+        return latentbits.load(model)
+    except InputError:
+        if table is not None and _is_model(table.path):
+            raise InputError(
+                f"{table.path} is a model and {model} is none: they stand the wrong way round. Type "
+                f"{exchanged(model, table.path)}"
+            ) from None
+        raise
+
+
+def _is_model(path: str) -> bool:
+    """Whether a file is a whole model."""
+    from ..engine.checkpoint import read_sealed
+
+    try:
+        read_sealed(Path(path), "model")
+    except FileError:
+        return False
+    return True
+
+
+def _opened_for(estimator: Any, table: TableFile) -> Any:
+    """The table as a model wants it; classifiers and selectors take numbers and have no threshold."""
+    return table.open(estimator) if hasattr(estimator, "binarize") else table.open(values=True)
 
 
 def _row_names(table: Any, n_rows: int) -> list[str]:
@@ -142,6 +165,7 @@ def fit(
     setting: Setting = None,
     time_limit: Annotated[float | None, typer.Option("--time-limit", help="Seconds.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of an interrupted run.")] = False,
+    as_json: Json = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
 ) -> None:
@@ -149,11 +173,7 @@ def fit(
     from ..engine.checkpoint import followed
     from ..engine.locks import held
 
-    target = (
-        Path(out)
-        if out
-        else Path(f"{'stdin' if table.path == '-' else Path(table.path).name.split('.')[0]}.latentbits")
-    )
+    target = Path(out) if out else Path(f"{table.name}.latentbits")
     _check_model_target(target)
     checkpoint = target.with_name(target.name + ".checkpoint")
     if resume and not checkpoint.exists():
@@ -174,22 +194,30 @@ def fit(
         time_limit=time_limit,
         binarize=table.binarize,
         checkpoint=str(checkpoint),
-        callbacks=_listeners(),
+        callbacks=listeners(),
     )
     estimator._check_options()
+    values = _takes_values(model)
+    if values:
+        check_numbers(table)
     place = followed(target)
     with _told(), held(place.with_name(f".{place.name}.lock"), target):
-        opened = table.open(values=_takes_values(model))
+        opened = table.open(values=values)
         if not resume and checkpoint.exists():
             _discard(checkpoint)
         try:
             estimator.fit(opened.reader)
         except KeyboardInterrupt as error:
             if checkpoint.exists():
-                error.add_note(f"The state is in {checkpoint}; the same command with --resume goes on from there.")
+                further = () if resume else ("--resume",)
+                error.add_note(f"The state is in {checkpoint}; this goes on from there: {again(*further)}")
             raise
         estimator.set_params(checkpoint=None, callbacks=None).save(target)
         checkpoint.unlink(missing_ok=True)
+    if as_json:
+        found = {"model": str(target), "family": type(estimator).__name__, "summary": estimator.summary()}
+        write_json({**found, "converged": estimator.converged_, "components": components_of(estimator)})
+        return
     show_components(estimator)
     print(estimator.summary())
     print(f"model: {target}")
@@ -224,15 +252,16 @@ def transform(
     model: ModelPath,
     table: TableFile,
     out: Out = None,
+    as_json: Json = False,
 ) -> None:
     """Represent every row of TABLE by the components of MODEL."""
-    check_target(out)
-    estimator = _loaded(model)
+    check_target(out, as_json)
+    estimator = loaded(model, table)
     with _told():
-        opened = table.open(estimator)
+        opened = _opened_for(estimator, table)
         values = estimator.transform(opened.reader)
     _tell_kinds(estimator)
-    write_rows(*matrix_rows(values, list(estimator.get_feature_names_out()), opened), out)
+    write_rows(*matrix_rows(values, list(estimator.get_feature_names_out()), opened), out, as_json)
 
 
 def _tell_kinds(estimator: Any) -> None:
@@ -244,21 +273,73 @@ def _tell_kinds(estimator: Any) -> None:
 
 
 @reads_table
+def predict(
+    model: ModelPath,
+    table: TableFile,
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Say where every row of TABLE belongs: the class it is most probably in, or the sources that are probably on."""
+    check_target(out, as_json)
+    estimator = loaded(model, table)
+    _check_predicts(estimator, model)
+    with _told():
+        opened = _opened_for(estimator, table)
+        values, names = _predicted(estimator, opened)
+    write_rows(*matrix_rows(values, names, opened), out, as_json)
+
+
+def _check_predicts(estimator: Any, model: str) -> None:
+    """Refuse models whose rows neither belong to one component nor have components on and off."""
+    family = family_of(type(estimator))
+    if family.structure == "ratings":
+        raise InputError(f"{model}: the {family.title} predicts ratings; use the command recommend.")
+    if "predict_proba" not in family.answers and family.structure not in ON_AND_OFF:
+        raise InputError(
+            f"{model}: in {_article(family.title)} {family.story}, so that there is no one {family.noun} to name. "
+            f"For the whole representation: {with_command('transform')}"
+        )
+
+
+def _article(title: str) -> str:
+    """A title with its article."""
+    return f"{'an' if title[0].lower() in 'aeiou' else 'a'} {title}"
+
+
+def _predicted(estimator: Any, table: Any) -> tuple[Any, list[str]]:
+    """The component of every row and its probability; or which components are on."""
+    import numpy as np
+
+    family = family_of(type(estimator))
+    if "predict_proba" not in family.answers:
+        return (estimator.transform(table.reader) >= 0.5).astype(int), list(estimator.get_feature_names_out())
+    chances = estimator.predict_proba(table.reader)
+    best = chances.argmax(axis=1)
+    called = getattr(estimator, "classes_", None)
+    noun = "class" if called is not None else "node" if family.structure == "map" else family.noun
+    names = np.array(estimator._component_names() if called is None else [str(name) for name in called], dtype=object)
+    found = np.empty((len(best), 2), dtype=object)
+    found[:, 0], found[:, 1] = names[best], chances[np.arange(len(best)), best]
+    return found, [noun, "probability"]
+
+
+@reads_table
 def impute(
     model: ModelPath,
     table: TableFile,
     how: Annotated[str, typer.Option("--how", help="probability, mode or sample.")] = "probability",
     out: Out = None,
+    as_json: Json = False,
     seed: Seed = 0,
 ) -> None:
     """Fill the blanks of TABLE."""
-    check_target(out)
-    estimator = _loaded(model)
+    check_target(out, as_json)
+    estimator = loaded(model, table)
     with _told():
         opened = table.open(estimator)
         values = estimator.impute(opened.reader, how=how, random_state=seed)
     names = opened.columns or [str(j) for j in range(opened.shape[1])]
-    write_rows(*matrix_rows(values, names, opened), out)
+    write_rows(*matrix_rows(values, names, opened), out, as_json)
 
 
 @reads_table
@@ -270,26 +351,31 @@ def explain(
         typer.Option("--cell", help="ROW:COLUMN; rows by id, or by number if there are none. May be repeated."),
     ] = None,
     unknown: Annotated[bool, typer.Option("--unknown", help="Explain all blanks.")] = False,
-    surprising: Annotated[int, typer.Option("--surprising", help="The N most surprising known cells.")] = 0,
+    surprising: Annotated[
+        int | None, typer.Option("--surprising", help="The N most surprising known cells; default 20.")
+    ] = None,
     out: Out = None,
+    as_json: Json = False,
 ) -> None:
-    """Say which component explains each cell of TABLE."""
-    check_target(out)
-    if bool(cell) + unknown + (surprising != 0) > 1:
+    """Say which component explains cells of TABLE: by default the most surprising ones."""
+    check_target(out, as_json)
+    if bool(cell) + unknown + (surprising is not None) > 1:
         raise InputError("--cell, --unknown and --surprising exclude each other; give one of them.")
-    if surprising < 0:
+    if surprising is not None and surprising < 1:
         raise InputError(f"--surprising must be 1 or more; got {surprising}.")
-    estimator = _loaded(model)
+    estimator = loaded(model, table)
     with _told():
         opened = table.open(estimator)
-        explanation = _explanation(estimator, opened, cell, unknown, surprising)
+        explanation = _explanation(estimator, opened, cell, unknown, 20 if surprising is None else surprising)
     rows = explanation.to_records()
     names = _row_names(opened, opened.shape[0])
     for row in rows:
         row["row"] = names[row["row"]]
     front = ["row", "column", "value", "probability", "surprise"]
     columns = list(rows[0]) if rows else front
-    write_rows(rows, columns, out)
+    write_rows(rows, columns, out, as_json)
+    if not cell and not unknown and surprising is None:
+        print("the most surprising known cells; --cell ROW:COLUMN explains others, --unknown blanks", file=sys.stderr)
 
 
 def _explanation(estimator: Any, table: Any, cell: list[str] | None, unknown: bool, surprising: int) -> Any:
@@ -312,11 +398,7 @@ def _explanation(estimator: Any, table: Any, cell: list[str] | None, unknown: bo
         if not parts:
             raise InputError("the table has no unknown cells to explain.")
         return estimator.explain(table.reader, cells=tuple(np.concatenate(part) for part in zip(*parts)))
-    explanation = estimator.explain(table.reader)
-    if surprising <= 0:
-        return explanation
-    order = np.argsort(-np.nan_to_num(explanation.surprise, nan=-1.0), kind="stable")[:surprising]
-    return explanation.take(order)
+    return estimator.surprising(table.reader, surprising)
 
 
 def _place(text: str, table: Any) -> tuple[int, int]:
@@ -347,13 +429,14 @@ def select(
     setting: Setting = None,
     out: Out = None,
     save: Annotated[str | None, typer.Option("--save", help="Save the best model to this file.")] = None,
+    as_json: Json = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
 ) -> None:
     """Choose the number of components for TABLE."""
     from ..evaluation import select as choose
 
-    check_target(out)
+    check_target(out, as_json)
     if not 1 <= smallest <= largest:
         raise InputError(f"--min {smallest} and --max {largest} do not make a range of components.")
     if largest - smallest >= MOST_SIZES:
@@ -361,9 +444,10 @@ def select(
     estimator = _estimator(model, setting, n_init=n_init, smoothing=smoothing, random_state=seed, n_jobs=jobs)
     estimator._check_options()
     opened = table.open()
-    with _told(), progress_shown("select") as progress:
+    with _told(), progress_shown("select") as shown:
+        progress = SeveralFits(shown)
         chosen = choose(
-            estimator,
+            estimator.set_params(callbacks=progress.listeners()),
             opened.reader,
             range(smallest, largest + 1),
             criterion,
@@ -372,8 +456,9 @@ def select(
             progress=progress,
         )
     if save is not None:
-        chosen.estimator_.save(save)
-    write_rows(chosen.table, list(chosen.table[0]), out)
+        chosen.estimator_.set_params(callbacks=None).save(save)
+    about = {"criterion": chosen.criterion, "best": chosen.best_, "simplest": chosen.simplest_}
+    write_rows(chosen.table, list(chosen.table[0]), out, as_json, about)
     if chosen.best_ == 1 and largest > 1 and hasattr(chosen.estimator_, "predict_proba"):  # one class: no structure
         print(
             "nothing beats independent columns; stronger --smoothing or --criterion rows may show more", file=sys.stderr
@@ -386,14 +471,15 @@ def sample(
     model: ModelPath,
     n: Annotated[int, typer.Option("--rows", "-n", help="Rows to draw.")] = 10,
     out: Out = None,
+    as_json: Json = False,
     seed: Seed = 0,
 ) -> None:
     """Draw new rows from MODEL."""
-    check_target(out)
-    estimator = _loaded(model)
+    check_target(out, as_json)
+    estimator = loaded(model)
     cells = estimator.sample(n, random_state=seed)
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
-    write_rows(*matrix_rows(cells, [str(name) for name in names], None), out)
+    write_rows(*matrix_rows(cells, [str(name) for name in names], None), out, as_json)
 
 
 @reads_table
@@ -413,21 +499,22 @@ def expand(
     by: Annotated[str | None, typer.Option("--by", help="Rank by phantom, content, lost or probability.")] = None,
     n_init: Starts = None,
     out: Out = None,
+    as_json: Json = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
 ) -> None:
     """List for each row of TABLE the absent features that its causes would put there; `lost` is how probably it lost them."""
-    check_target(out)
+    check_target(out, as_json)
     if by is not None and by not in ("phantom", "content", "lost", "probability"):
         raise InputError(f"--by must be phantom, content, lost or probability; got {by!r}.")
     if top < 1:
         raise InputError(f"--top must be 1 or more; got {top}.")
     if fitted is not None and n_components is not None:
         raise InputError("--components is for fitting; leave it out with --fitted.")
-    opened = table.open()
-    numbers = None if row is None else [_row_number(name, opened) for name in row]
     with _told():
         if fitted is None:
+            opened = table.open()
+            numbers = None if row is None else [_row_number(name, opened) for name in row]
             estimator = _estimator(
                 "aspect",
                 n_components=5 if n_components is None else n_components,
@@ -435,19 +522,20 @@ def expand(
                 n_init=n_init,
                 random_state=seed,
                 n_jobs=jobs,
-                callbacks=_listeners(),
+                callbacks=listeners(),
             ).fit(opened.reader)
         else:
-            estimator = _loaded(fitted)
+            estimator = loaded(fitted, table)
             if not hasattr(estimator, "expand"):
                 raise InputError(f"{fitted} holds a {type(estimator).__name__}; expand needs an AspectBernoulli.")
             opened = table.open(estimator)
+            numbers = None if row is None else [_row_number(name, opened) for name in row]
         rows = estimator.expand(opened.reader, numbers, top, by)
     names = _row_names(opened, opened.shape[0])
     for record in rows:
         record["row"] = names[record["row"]]
     columns = ["row", "rank", "feature", "phantom", "content", "lost", "probability", "note"]
-    write_rows(rows, columns, out)
+    write_rows(rows, columns, out, as_json)
 
 
 def _row_number(name: str, table: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputError
-from .models import _loaded
+from .models import loaded
 from .options import ModelPath
 from .output import write_rows
 
@@ -21,7 +21,7 @@ def name(
     called: Annotated[str | None, typer.Argument(metavar="NAME", help="Its new name.")] = None,
 ) -> None:
     """Name a component of MODEL, in the file itself; without COMPONENT and NAME list what the components are called."""
-    estimator = _loaded(model)
+    estimator = loaded(model)
     if not hasattr(estimator, "name_components"):
         raise InputError(f"{model} holds a {type(estimator).__name__}, which has no components of its own to name.")
     if component is None:

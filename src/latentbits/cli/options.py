@@ -12,6 +12,7 @@ import typer
 
 from ..errors import CellError
 from .output import SAFE_CSV, told
+from .typed import words
 
 
 def _threshold(text: str) -> float:
@@ -30,7 +31,8 @@ TablePath = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="csv, tsv (also gz), parquet file or folder, npz, npy, mtx, transactions, triples (row,column); - is stdin.",
+        help="csv, tsv (also gz), parquet file or folder, npz, npy, mtx, transactions, triples (row,column); - is stdin; "
+        "or a data set by its name (latentbits data list).",
     ),
 ]
 MaybeTablePath = Annotated[str | None, typer.Argument(metavar="TABLE", help="As elsewhere, or a data set by its name.")]
@@ -83,6 +85,7 @@ Fields = Annotated[
     str | None,
     typer.Option("--fields", help="Of triples: the fields that are row, column and value, e.g. user,item or 1,3."),
 ]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else on standard output.")]
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Output file (.csv, .csv.gz, .parquet); default: stdout.")]
 SafeCsv = Annotated[
     bool,
@@ -113,7 +116,7 @@ _HOW_WRITTEN = {
 
 
 _PLAIN = ("format", "id_column", "delimiter", "header", "fields")
-_WORDS = ("one", "zero", "blank", "ones", "above", "ticked", "indicators")
+WORDS = ("one", "zero", "blank", "ones", "above", "ticked", "indicators")
 
 
 class TableFile:
@@ -122,10 +125,9 @@ class TableFile:
     def __init__(self, path: str, binarize: float | None, label: list[str] | None, encoding: str, **how: Any) -> None:
         self.path, self.binarize = path, binarize
         self.called: str | None = None
-        self.command = "explore"
         self.how: dict[str, Any] = {
             **{name: how.get(name) for name in _PLAIN},
-            **{name: tuple(how.get(name) or ()) for name in _WORDS},
+            **{name: tuple(how.get(name) or ()) for name in WORDS},
             "label_columns": tuple(label or ()),
             "encoding": None if encoding.lower() in ("utf-8", "utf8", "utf-8-sig") else encoding,
         }
@@ -143,7 +145,7 @@ class TableFile:
             out += [] if self.how[name] is None else [f"--{name.removesuffix('_column')}", self.how[name]]
         if self.how["header"] is not None:
             out.append("--header" if self.how["header"] else "--no-header")
-        for name in ("label_columns", *_WORDS):
+        for name in ("label_columns", *WORDS):
             for word in self.how[name]:
                 out += [f"--{name.removesuffix('_columns')}", word]
         return out
@@ -158,7 +160,7 @@ class TableFile:
     @staticmethod
     def of_settings(found: dict[str, Any]) -> TableFile:
         """The table that settings name."""
-        how = {name: found.get(name) for name in (*_PLAIN, *_WORDS)}
+        how = {name: found.get(name) for name in (*_PLAIN, *WORDS)}
         encoding = found.get("encoding") or "utf-8"
         return TableFile(found["path"], found.get("binarize"), found.get("label_columns"), encoding, **how)
 
@@ -180,12 +182,12 @@ class TableFile:
     def _at(self, path: str) -> TableFile:
         """The same table, found elsewhere; it keeps its name."""
         found = TableFile(path, self.binarize, None, "utf-8")
-        found.how, found.called, found.command = dict(self.how), self.name, self.command
+        found.how, found.called = dict(self.how), self.name
         return found
 
     def like(self, path: str, label: str) -> TableFile:
         """Another table, written like this one; it may have the label column or not."""
-        how = {name: self.how[name] for name in (*_PLAIN, *_WORDS)}
+        how = {name: self.how[name] for name in (*_PLAIN, *WORDS)}
         other = TableFile(path, self.binarize, None, self.how["encoding"] or "utf-8", **how)
         names = other.open(values=True).columns or ()
         other.how["label_columns"] = (label,) if label in names else ()
@@ -231,11 +233,7 @@ class TableFile:
         if self.table is None or self.table.reader.labels.columns is None or self.table.holds_numbers:
             return None
         columns = columns_of(self.table.reader, None if self.path == "-" else self.path)
-        return (
-            None
-            if columns is None
-            else advice(self.path, columns, ["latentbits", self.command, self.path, *self.given()])
-        )
+        return None if columns is None else advice(self.path, columns, words())
 
 
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
@@ -245,9 +243,7 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(table: str | None = None, **given: Any) -> None:
         how = {name: given.pop(name) for name in _HOW_WRITTEN}
-        opened = None if table is None else TableFile(table, **how)
-        if opened is not None:
-            opened.command = command.__name__.replace("_", "-")
+        opened = None if table is None else TableFile(table, **how).known_set()
         try:
             with told():
                 command(table=opened, **given)

@@ -1,21 +1,24 @@
-"""Commands for tables of numbers: ratings and classes."""
+"""Commands that recommend and classify: 0/1 tables, ratings, tables of numbers."""
 
 from __future__ import annotations
 
 import csv
+import itertools
 import re
-from typing import Annotated, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from ..errors import FileError, InputError
-from .models import Setting, _setting, _told
-from .options import Jobs, Out, Seed, TableFile, reads_table
-from .output import check_target, write_rows
+from ..families import BY_NAME, family_of
+from .models import Setting, _estimator, _row_names, _row_number, _setting, _told, check_numbers, loaded
+from .options import Jobs, Json, Out, Seed, TableFile, reads_table
+from .output import check_target, write_json, write_rows
+from .progress import listeners
 
-RatingsPath = Annotated[
-    str, typer.Argument(metavar="RATINGS", help="Lines of user, item and rating, with or without names above them.")
-]
+FAMILY_OF_BITS = "mixture"  # for recommendations, unless another is asked for
 
 
 _WHOLE = re.compile("0|[1-9][0-9]{0,17}")
@@ -27,14 +30,10 @@ def read_triples(path: str, delimiter: str | None, encoding: str) -> tuple[list[
     from ..data.text import opened
 
     with opened(path, encoding) as text:
-        first = text.readline()
-        separator = delimiter or next((c for c in "\t;,|" if c in first), ",")
-        lines = [line for line in csv.reader([first, *text], delimiter=separator) if line]
+        lines = list(_fields(text, delimiter))
     if not lines:
         raise FileError(f"{path} is empty; it should hold lines of user, item and rating.")
-    try:
-        number_of_word(lines[0][2] if len(lines[0]) > 2 else "")
-    except ValueError:
+    if not _is_number(lines[0][2] if len(lines[0]) > 2 else ""):
         lines = lines[1:]
     users, items, ratings = [], [], []
     for number, line in enumerate(lines):
@@ -64,43 +63,221 @@ def _options(cls: Any, setting: list[str] | None, own: tuple[str, ...]) -> dict[
     return options
 
 
+def ratings_or_triples(table: TableFile) -> str | None:
+    """ "ratings" for a text file of user, item and rating, "triples" for one of row and column (and 0 or 1); else None.
+
+    In both the first column repeats and the second is not made of cells.  Standard input can be read once: without
+    --format it holds ratings.
+    """
+    if table.how["format"] is not None or table.path == "-":
+        return table.how["format"] or "ratings"
+    if not Path(table.path).is_file() or not _may_be_text(table.path):
+        return None
+    from ..data.text import UTF8, opened
+
+    with opened(table.path, table.how["encoding"] or UTF8) as text:
+        lines = _fields(text, table.how["delimiter"])
+        head = next(lines, [])
+        if not 2 <= len(head) <= 4:
+            return None
+        return _kind_of(
+            itertools.chain([head] if _is_number(head[-1 if len(head) < 3 else 2]) else [], lines), len(head)
+        )
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word is a number, so that its line is no header."""
+    from ..data.encoding import number_of
+
+    return number_of(word) is not None
+
+
+def _may_be_text(path: str) -> bool:
+    """Whether a file is delimited text by its name, or its name does not tell the format."""
+    from ..data.files import format_of
+
+    try:
+        return format_of(Path(path)) in ("csv", "tsv")
+    except InputError:
+        return True
+
+
+def _fields(text: Any, delimiter: str | None) -> Iterator[list[str]]:
+    """Fields of the lines of a text file that are not empty."""
+    first = text.readline()
+    separator = delimiter or next((c for c in "\t;,|" if c in first), ",")
+    return (line for line in csv.reader(itertools.chain([first], text), delimiter=separator) if line)
+
+
+def _kind_of(lines: Iterator[list[str]], width: int) -> str | None:
+    """What the lines below the first are, by as many of them as are needed to know."""
+    from ..data.encoding import CODE_OF_WORD
+
+    users: set[str] = set()
+    repeated = named = rated = False
+    for line in lines:
+        if len(line) < 2:
+            continue
+        repeated = repeated or line[0] in users
+        named = named or line[1].strip().lower() not in CODE_OF_WORD
+        rated = rated or (width > 2 and len(line) > 2 and line[2].strip().lower() not in CODE_OF_WORD)
+        if rated and repeated and named:
+            return "ratings"
+        if width == 2 and repeated and named:
+            return "triples"
+        if not repeated:
+            users.add(line[0])
+    return "triples" if repeated and named and width == 3 else None
+
+
+@reads_table
 def recommend(
-    ratings: RatingsPath,
-    user: Annotated[list[str] | None, typer.Option("--user", help="User to recommend to. May be repeated.")] = None,
-    number: Annotated[int, typer.Option("--number", "-n", help="Recommendations per user.")] = 10,
-    n_components: Annotated[int, typer.Option("--components", "-k", help="Number of tastes.")] = 8,
-    by: Annotated[str, typer.Option("--by", help="mean, or lower (the mean less a standard deviation).")] = "mean",
-    min_ratings: Annotated[int, typer.Option("--min-ratings", help="Leave out items with fewer ratings.")] = 5,
+    table: TableFile,
+    row: Annotated[
+        list[str] | None,
+        typer.Option("--row", "--user", help="Row (user) by its id, or by number without ids. May be repeated."),
+    ] = None,
+    number: Annotated[int, typer.Option("--number", "-n", help="Recommendations per row.")] = 10,
+    n_components: Annotated[
+        int | None,
+        typer.Option(
+            "--components", "-k", help="Components to fit; default 20, at most one per 50 rows; for ratings 8."
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help=f"Of 0/1 tables: the family; default {FAMILY_OF_BITS}.")
+    ] = None,
+    fitted: Annotated[
+        str | None, typer.Option("--fitted", help="Of 0/1 tables: a model file; without it one is fitted.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", help="Of ratings: mean (default), or lower (less a standard deviation).")
+    ] = None,
+    min_ratings: Annotated[
+        int | None, typer.Option("--min-ratings", help="Of ratings: leave out items with fewer; default 5.")
+    ] = None,
     evaluate: Annotated[
-        bool, typer.Option("--evaluate", help="Instead: errors for hidden ratings of new users.")
+        bool, typer.Option("--evaluate", help="Of ratings, instead: errors for hidden ratings of new users.")
     ] = False,
-    delimiter: Annotated[str | None, typer.Option("--delimiter", help="Field separator; by default found out.")] = None,
-    encoding: Annotated[str, typer.Option("--encoding", help="Text encoding.")] = "utf-8-sig",
     setting: Setting = None,
     out: Out = None,
+    as_json: Json = False,
     seed: Seed = 0,
     jobs: Jobs = 1,
 ) -> None:
-    """Recommend items to users from RATINGS."""
+    """Recommend what rows of TABLE lack: the zeros of a 0/1 table that are most probably ones, or items to users.
+
+    TABLE is a 0/1 table, baskets or triples of any format, or a text file of user, item and rating (--format ratings).
+    """
+    check_target(out, as_json)
+    kind = ratings_or_triples(table)
+    of_bits, of_ratings = (model, fitted), (by, min_ratings, evaluate or None)
+    if kind == "ratings":
+        if any(value is not None for value in of_bits):
+            raise InputError(f"{table.path} holds ratings; --model and --fitted are for 0/1 tables.")
+        ratings = RatingsAsked(row or [], number, by or "mean", 5 if min_ratings is None else min_ratings)
+        _recommend_items(table, ratings, n_components, evaluate, setting, out, as_json, seed, jobs)
+        return
+    if any(value is not None for value in of_ratings):
+        raise InputError(
+            f"{table.path} is a 0/1 table; --by, --min-ratings and --evaluate are for ratings (--format ratings)."
+        )
+    if kind == "triples":
+        table.how["format"] = "triples"
+    if not row and out is None and not as_json:
+        raise InputError("name a row with --row, or write the recommendations of all rows with --out or --json.")
+    with _told():
+        opened, estimator = _model_of_bits(table, fitted, model, n_components, setting, seed, jobs)
+        numbers = [_row_number(name, opened) for name in row] if row else None
+        rows = estimator.recommend(opened.reader, numbers, number)
+    names = _row_names(opened, opened.shape[0])
+    rows = [{**found, "row": names[found["row"]]} for found in rows]
+    write_rows(rows, ["row", "rank", "feature", "value", "probability", "marginal", "because", "share"], out, as_json)
+
+
+def _model_of_bits(
+    table: TableFile,
+    fitted: str | None,
+    model: str | None,
+    n_components: int | None,
+    setting: list[str] | None,
+    seed: int,
+    jobs: int,
+) -> tuple[Any, Any]:
+    """The table, and a model that fills its cells, fitted before or now."""
+    if fitted is not None:
+        if model is not None or n_components is not None or setting:
+            raise InputError("--model, --components and --set are for fitting; leave them out with --fitted.")
+        estimator = loaded(fitted, table)
+        _check_fills(type(estimator), fitted)
+        return table.open(estimator), estimator
+    opened, family = table.open(), FAMILY_OF_BITS if model is None else model
+    size = max(1, min(20, opened.shape[0] // 50)) if n_components is None and _is_sized(family) else n_components
+    options = {"n_components": size, "random_state": seed, "n_jobs": jobs, "binarize": table.binarize}
+    estimator = _estimator(family, setting, **options, callbacks=listeners())
+    _check_fills(type(estimator), f"--model {family}")
+    return opened, estimator.fit(opened.reader)
+
+
+def _is_sized(family: str) -> bool:
+    """Whether a family has a number of components."""
+    return family in BY_NAME and "n_components" in BY_NAME[family].load()().get_params(deep=False)
+
+
+def _check_fills(cls: type, what: str) -> None:
+    """Refuse families that do not fill cells of 0/1 tables."""
+    if "impute" not in family_of(cls).answers:
+        filling = [name for name, family in BY_NAME.items() if "impute" in family.answers]
+        raise InputError(
+            f"{what} is a {cls.__name__}, which fills no cells of a 0/1 table; families that do: {', '.join(filling)}."
+        )
+
+
+class RatingsAsked(NamedTuple):
+    """What is asked about ratings."""
+
+    users: list[str]
+    number: int
+    by: str
+    min_ratings: int
+
+
+def _recommend_items(
+    table: TableFile,
+    asked: RatingsAsked,
+    n_components: int | None,
+    evaluate: bool,
+    setting: list[str] | None,
+    out: str | None,
+    as_json: bool,
+    seed: int,
+    jobs: int,
+) -> None:
+    """Items that users would rate highest."""
     from ..bernoulli_gauss import BernoulliGaussRecommender
 
-    check_target(out)
-    if not user and not evaluate:
+    if not asked.users and not evaluate:
         raise InputError("name a user with --user, or ask for --evaluate.")
-    triples = read_triples(ratings, delimiter, encoding)
+    from ..data.text import UTF8
+
+    triples = read_triples(table.path, table.how["delimiter"], table.how["encoding"] or UTF8)
     options = _options(BernoulliGaussRecommender, setting, ("n_components", "random_state", "n_jobs"))
-    model = BernoulliGaussRecommender(n_components, random_state=seed, n_jobs=jobs, **options)
+    size = 8 if n_components is None else n_components
+    model = BernoulliGaussRecommender(size, random_state=seed, n_jobs=jobs, callbacks=listeners(), **options)
     with _told():
         if evaluate:
-            print(model.evaluate_all_but_one(triples))
+            errors = model.evaluate_all_but_one(triples)
+            told = {"mae": errors.mae, "mae_se": errors.mae_se, "rmse": errors.rmse, "rmse_se": errors.rmse_se}
+            write_json({**told, "ratings": len(errors.errors)}) if as_json else print(errors)
             return
         model.fit(triples)
         numbers = isinstance(triples[0][0], int)
         rows = []
-        for name in user or ():
+        for name in asked.users:
             called: Any = int(name) if numbers and _WHOLE.fullmatch(name) else name
-            rows += [{"user": called, **row} for row in model.recommend(called, number, by=by, min_ratings=min_ratings)]
-    write_rows(rows, ["user", "rank", "item", "rating", "sd", "support"], out)
+            found = model.recommend(called, asked.number, by=asked.by, min_ratings=asked.min_ratings)
+            rows += [{"user": called, **row} for row in found]
+    write_rows(rows, ["user", "rank", "item", "rating", "sd", "support"], out, as_json)
 
 
 @reads_table
@@ -110,6 +287,7 @@ def classify(
     n_components: Annotated[int, typer.Option("--components", "-k", help="Topics per class.")] = 5,
     setting: Setting = None,
     out: Out = None,
+    as_json: Json = False,
     seed: Seed = 0,
 ) -> None:
     """Classify rows of numbers by one model per class of TABLE; --label names the column with the classes."""
@@ -117,13 +295,14 @@ def classify(
 
     from ..bernoulli_gauss import BernoulliGaussClassifier
 
-    check_target(out)
+    check_target(out, as_json)
+    check_numbers(table)
     opened = table.open(values=True)
     if len(opened.labels) != 1:
         raise InputError("name the column with the classes with --label, and no other.")
     label, classes = next(iter(opened.labels.items()))
     options = _options(BernoulliGaussClassifier, setting, ("n_components", "random_state"))
-    model = BernoulliGaussClassifier(n_components, random_state=seed, **options)
+    model = BernoulliGaussClassifier(n_components, random_state=seed, callbacks=listeners(), **options)
     with _told():
         model.fit(opened.reader, np.array(classes))
         asked = table.like(new, label).open(values=True) if new else opened
@@ -134,4 +313,4 @@ def classify(
         {"row": name, "class": str(which), **{f"p_{c}": float(p) for c, p in zip(model.classes_, line)}}
         for name, which, line in zip(names, found, chances)
     ]
-    write_rows(rows, list(rows[0]), out)
+    write_rows(rows, list(rows[0]), out, as_json)

@@ -249,5 +249,5 @@ def _command(settings: dict[str, Any]) -> str:
     """The command that repeats the run."""
     path = settings["table"].get("path")
     if path == "-":
-        return "latentbits explore - (with the same table on standard input; run.toml has the options)"
+        return "latentbits explore -  # with the same table on standard input; run.toml has the options"
     return "latentbits explore --config run.toml" if path else "latentbits.explore(X, ...)"
