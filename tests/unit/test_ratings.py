@@ -285,10 +285,12 @@ def test_messages(fitted):
     for options, words in (
         ({"missingness": "no"}, "missingness must be"), ({"user_scale": "l2"}, "user_scale must be"),
         ({"scale": [1, 2, 3]}, "not on the scale"), ({"scale": "five"}, "scale must be"),
-        ({"n_components": 500}, "as many users"), ({"variance_floor": 0.0}, "above 0"), ({"init": "pca"}, "init must be"),
+        ({"n_components": 500}, "120 rows × 15"), ({"variance_floor": 0.0}, "above 0"), ({"init": "pca"}, "init must be"),
     ):  # fmt: skip
         with pytest.raises(InputError, match=words):
             BernoulliGaussRecommender(**{"random_state": 0, **options}).fit(triples)
+    with pytest.raises(InputError, match="8 tastes need as many users; there are 2"):
+        BernoulliGaussRecommender(8).fit(([0, 1, 1], [0, 0, 1], [3.0, 4.0, 5.0]))
     for ask, words in (
         (lambda: model.predict([0, 1, 2], [0, 1]), "equally many"),
         (lambda: model.predict(0, 0, point="best"), "point must be"), (lambda: model.predict(0, 0, kind="x"), "kind must be"),

@@ -354,6 +354,9 @@ def test_sizes_that_make_sense_are_let_through(monkeypatch):
     for estimator in (BernoulliMixture(90), latentbits.LatentTrait(90), latentbits.BinaryGTM((9, 9))):
         with pytest.raises(InputError, match=r"200 rows × 1000000 columns.* GB of memory, and this machine has 1 GB"):
             estimator.fit(wide)
+    for options in ({"latent_shape": (120, 120)}, {"latent_shape": (99, 99), "basis": "identity"}):
+        with pytest.raises(InputError, match=r"30 rows × 6 columns with latent_shape=.* GB of memory"):
+            latentbits.BinaryGTM(**options).fit(table)
     with pytest.raises(InputError, match="n_components=1000000000 needs"):
         BernoulliMixture(10**9).partial_fit(table)
     with pytest.raises(InputError, match="n_components=more than"):

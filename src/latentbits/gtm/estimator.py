@@ -265,8 +265,10 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
         kept = super()._numbers_kept(n_rows, n_columns)
         if self._is_automatic:
             return kept
-        n_functions = int(np.prod(self._basis_shape(self._shape("latent_shape"))))
-        return kept + self._size * (COPIES * n_columns + n_functions)
+        shape = self._shape("latent_shape")
+        n_functions = self._size if self.basis == "identity" else int(np.prod(self._basis_shape(shape)))
+        # Functions at the nodes are worked out from the distances along every axis, and their squares.
+        return kept + self._size * (COPIES * n_columns + (2 * len(shape) + 1) * n_functions)
 
     def _check_extent(self, sums: Totals) -> None:
         """Refuse tables with fewer directions than the map."""
