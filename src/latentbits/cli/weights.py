@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import re
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -25,10 +26,13 @@ _WHOLE = re.compile("0|[1-9][0-9]{0,17}")
 
 
 def read_triples(path: str, delimiter: str | None, encoding: str) -> tuple[list[Any], list[Any], list[float]]:
-    """Users, items and ratings of a text file."""
+    """Users, items and ratings of a text file, or of the arrays of an npz file that are called so."""
     from ..data.numbers import number_of_word
     from ..data.text import opened
 
+    arrays = _rating_arrays(path)
+    if arrays is not None:
+        return arrays
     with opened(path, encoding) as text:
         lines = list(_fields(text, delimiter))
     if not lines:
@@ -44,6 +48,22 @@ def read_triples(path: str, delimiter: str | None, encoding: str) -> tuple[list[
         except (IndexError, ValueError):
             raise FileError(f"{path}: entry {number} ({', '.join(line)!r:.60}) is not user, item and rating.") from None
     return _alike(users), _alike(items), ratings
+
+
+def _rating_arrays(path: str) -> tuple[list[Any], list[Any], list[float]] | None:
+    """The arrays user, item and rating of an npz file; None: there are none."""
+    import numpy as np
+
+    if not path.endswith(".npz"):
+        return None
+    try:
+        with np.load(path) as parts:
+            if not {"user", "item", "rating"} <= set(parts.files):
+                return None
+            users, items, ratings = (parts[name].tolist() for name in ("user", "item", "rating"))
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return None  # opening it as a table says what is wrong
+    return users, items, [float(rating) for rating in ratings]
 
 
 def _alike(names: list[str]) -> list[Any]:
@@ -64,15 +84,25 @@ def _options(cls: Any, setting: list[str] | None, own: tuple[str, ...]) -> dict[
 
 
 def ratings_or_triples(table: TableFile) -> str | None:
-    """ "ratings" for a text file of user, item and rating, "triples" for one of row and column (and 0 or 1); else None.
+    """What a file of users and items is: "ratings" of user, item and rating, or "triples" of row, column and 0 or 1.
 
-    In both the first column repeats and the second is not made of cells.  Standard input can be read once: without
-    --format it holds ratings.
+    None: a table of another kind.  In text files of both the first column repeats and the second is not made of cells; npz
+    files have arrays called user, item and rating.  Standard input can be read once: without --format it holds ratings.
     """
     if table.how["format"] is not None or table.path == "-":
         return table.how["format"] or "ratings"
+    if Path(table.path).is_file() and _rating_arrays(table.path) is not None:
+        return "ratings"
     if not Path(table.path).is_file() or not _may_be_text(table.path):
         return None
+    try:
+        return _kind_of_text(table)
+    except FileError:
+        return None  # opening it as a table says what is wrong
+
+
+def _kind_of_text(table: TableFile) -> str | None:
+    """The same of a text file."""
     from ..data.text import UTF8, opened
 
     with opened(table.path, table.how["encoding"] or UTF8) as text:

@@ -261,6 +261,7 @@ class ProgressBar(Listener):
         self.max_iter = event.max_iter
         self.n_restarts, self.words = event.n_restarts, event.words
         self.done: dict[int, float] = {}
+        self.passes: dict[int, int] = {}
         self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -273,11 +274,14 @@ class ProgressBar(Listener):
         self.bar.start()
 
     def step(self, event: Progress) -> bool:
-        """Move the bar: a start counts by its passes, and as done when it settles."""
-        done = 1.0 if event.step.settled else event.step.state.iteration / self.max_iter
-        self.done[event.restart] = done
+        """Move the bar: a start counts by its passes, as compared with those before it, and as done when it settles."""
+        iteration, side_by_side = event.step.state.iteration, event.step.kind == "sweep"
+        self.passes[event.restart] = iteration
+        before = [n for restart, n in self.passes.items() if restart != event.restart]
+        expected = self.max_iter if side_by_side else sum(before) / len(before) if before else math.inf
+        self.done[event.restart] = 1.0 if event.step.settled else min(iteration / expected, 0.99)
         # Chains go on side by side, starts one after the other.
-        completed = sum(self.done.values()) if event.step.kind == "sweep" else event.restart + done
+        completed = sum(self.done.values()) if side_by_side else event.restart + self.done[event.restart]
         self.bar.update(
             self.task,
             completed=completed,
