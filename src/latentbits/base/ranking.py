@@ -145,7 +145,9 @@ class _LeastProbable:
             some = block.take(part)
             codes, on = some.codes(), self._on(some, precomputed)
             least = np.where(codes == ONE, on, np.where(codes == UNKNOWN, np.inf, 1.0 - on)).ravel()
-            best = np.argpartition(least, min(self.n, len(least)) - 1)[: self.n]
+            best = np.flatnonzero(least < (chances[-1] if len(chances) == self.n else np.inf))
+            if len(best) > self.n:
+                best = best[np.argpartition(least[best], self.n - 1)[: self.n]]
             chances = np.concatenate((chances, least[best]))
             rows = np.concatenate((rows, part[best // block.n_columns]))
             columns = np.concatenate((columns, best % block.n_columns))
