@@ -267,6 +267,8 @@ def check(value: Any, kind: Any, sizes: Sizes, place: str) -> None:
         check(value, origin, sizes, place)
     elif origin is not None:
         _check_all(value, origin, inner, sizes, place)
+    elif kind is None:
+        _refuse(place, None if value is None else f"must be nothing; it is {_shown(value)}")
     elif kind is Any:
         if is_record(value):
             check(value, type(value), sizes, place)

@@ -339,7 +339,7 @@ def test_axes_of_wide_tables_hold_few_vectors():
     np.testing.assert_allclose(found.deviations, sizes[:2], rtol=1e-8)
 
 
-def test_automatic_sizes():
+def test_automatic_sizes(tmp_path):
     """By weight, not by rows; kept by fits that go on, and only by those."""
     X = make_map(100, 8, random_state=0).data
     weighted = quiet_fit(X, "auto", np.full(100, 9.0), max_iter=2)
@@ -347,6 +347,8 @@ def test_automatic_sizes():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentBitsWarning)
         model = BinaryGTM("auto", max_iter=2).partial_fit(X[:30])
+        model.save(tmp_path / "map.latentbits")
+        assert latentbits.load(tmp_path / "map.latentbits").partial_fit(X).latent_shape_ == (6, 6)
         assert model.partial_fit(np.tile(X, (9, 1))).latent_shape_ == (6, 6)
         assert model.fit(np.tile(X, (9, 1))).latent_shape_ == (12, 12)
         assert model.set_params(warm_start=True).fit(X).latent_shape_ == (12, 12)

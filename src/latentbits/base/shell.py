@@ -97,11 +97,6 @@ class Shell(SavesMixin, RunOptions):
     restarts_: list[dict[str, Any]]
     score_kind_: str
 
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
-        if (wrong := self._model.misfit(self._params)) is not None:
-            raise of.MisfitError(f"_params {wrong}")
-
     @property
     def _size(self) -> int:
         """Number of components that the options ask for."""

@@ -397,8 +397,8 @@ class _RunReader:
             raise of.MisfitError(f"{name} {wrong}")
         rows = [unflatten(s, self.arrays, None, f"{name}.1.{b}") for b, s in enumerate(shape[1])]
         for b, state in enumerate(rows):
-            if state is not None:
-                of.check(state, self.model.row_kind, {**sizes, "n": self._n_rows()[b]}, f"{name}, block {b}:")
+            n_rows = 0 if self.model.row_kind is None else self._n_rows()[b]
+            of.check(state, self.model.row_kind, {**sizes, "n": n_rows}, f"{name}, block {b}:")
         return Point(params, self.sweep.place_rows(rows))
 
     def _n_rows(self) -> list[int]:

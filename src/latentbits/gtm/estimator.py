@@ -388,8 +388,11 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
     def _check_loaded(self) -> None:
         super()._check_loaded()
         model = self._model
+        if (wrong := model.misfit(self._params)) is not None:
+            raise of.MisfitError(f"_params {wrong}")
         if self.latent_shape_ != model.latent_shape:
             raise of.MisfitError(f"latent_shape_ must be {model.latent_shape}; it is {self.latent_shape_}")
+        self._automatic_shape = model.latent_shape
 
     @property
     def _n_features_out(self) -> int:

@@ -78,7 +78,7 @@ class NoisyOrModel(NoisyOrAnswers):
     """
 
     params_type = NoisyOrParams
-    row_kind = Annotated[Float, of.shares("n", "K")]
+    row_kind = Annotated[Float, of.shares("n", "K")] | None  # not in all stages
     fixed_size = False  # surplus sources are left out from stage to stage
 
     n_components: of.Size
