@@ -25,21 +25,7 @@ PARTS = {
 }
 PLACES = (-1, -2, 5, 6, 12, 13, 10**6, 10**9, 2**31 - 1, -(2**31))
 CELLS = (2, -1, 0.5, np.inf, -np.inf, np.nan, 1e300, 1, 0, 3)
-KINDS = (
-    "int8",
-    "uint8",
-    "int32",
-    "int64",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "bool",
-    "complex64",
-    "O",
-    "U4",
-    "M8[D]",
-)
+KINDS = ("int8", "uint8", "int32", "int64", "uint64", "float16", "float32", "float64", "bool", "complex64", "O", "U4")
 METHODS = ("fit", "fit", "transform", "score", "impute", "predict_proba", "score_samples")
 DAMAGES = ("none", "entry", "entry", "entry", "cut", "longer", "kind", "lost", "flat", "twice", "shape", "turned")
 
@@ -81,19 +67,8 @@ class Draw:
             return
         if damage == "shape":
             n, d = X.shape
-            shapes = [
-                (n + 3, d),
-                (n - 1, d),
-                (n, d + 1),
-                (n, d - 1),
-                (n, 1),
-                (d, n),
-                (0, d),
-                (n, 0),
-                (-1, d),
-                (n, d, 1),
-                (n,),
-            ]
+            shapes = [(n + 3, d), (n - 1, d), (n, d + 1), (n, d - 1), (n, 1), (d, n)]
+            shapes += [(0, d), (n, 0), (-1, d), (n, d, 1), (n,)]
             X._shape = shapes[rng.integers(len(shapes))]
             self.notes.append(f"shape {X._shape}")
         elif self.format == "dok":

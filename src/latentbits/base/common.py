@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.stats import flatten
-from ..errors import InputError, need
+from ..errors import InputError, brief, need
 from .sklearn_api import check_random_state
 
 
@@ -28,11 +28,16 @@ def seed_of(random_state: Any) -> int:
     """A whole number from what scikit-learn accepts as a random state."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if random_state < 0:
-            raise InputError(f"random_state must not be negative; got {random_state}.")
+            raise InputError(f"random_state must not be negative; got {brief(random_state)}.")
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError:
+        raise InputError(
+            f"random_state must be a whole number, a RandomState, a Generator or None; got {brief(random_state)}."
+        ) from None
 
 
 def digest_of(params: Any) -> str:

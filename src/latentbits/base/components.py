@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InputError
 from ..families import family_of
 from .common import frame_of
-from .options import is_whole
+from .options import Whole, is_whole
 from .shell import Shell
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ class ComponentsMixin(Shell):
             With component (its name), weight, rank, feature, probability, marginal and lift.
         """
         self._check_fitted()
+        self._check("top", top, Whole(0))
         names = getattr(self, "feature_names_in_", None)
         names = np.arange(self.n_features_in_) if names is None else names
         called, out = self._component_names(), []

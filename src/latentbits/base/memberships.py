@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..data.block import Block
+from ..data.values import ValueBlock
 from .answers import AnswersMixin
 from .common import frame_of
 from .fitting import FittingMixin
@@ -130,6 +131,8 @@ class _Expected:
     def __call__(self, block: Block, precomputed: Any) -> tuple[Any, Any]:
         shares = self.model.memberships(block, precomputed) * block.row_weights()[:, None]
         known = np.tile(shares.sum(axis=0), (block.n_columns, 1))
+        if isinstance(block, ValueBlock):  # of counts, as many as there are
+            return block.csr().T @ shares, known
         if block.unknown is not None:
             known -= block.unknown.t_dot(shares)
         return block.ones.t_dot(shares), known

@@ -13,7 +13,7 @@ from ..data.checks import check_weights
 from ..data.ratings import Ratings, RatingSource, read_ratings, user_scale
 from ..data.rng import stream
 from ..declared import MisfitError
-from ..errors import InputError
+from ..errors import InputError, InputTypeError, brief
 from .answers import AnswersMixin
 from .common import seed_of
 from .fitting import FittingMixin
@@ -123,7 +123,10 @@ class RecommendingMixin(FittingMixin, AnswersMixin):
     def _numbers(self, names: Any, known: Any, what: str) -> Any:
         """Numbers of users or items by what they are called; -1 for strangers, if they are let in."""
         place = {name: i for i, name in enumerate(known.tolist())}
-        out = np.array([place.get(name, -1) for name in np.asarray(names).tolist()], np.int64)
+        try:
+            out = np.array([place.get(name, -1) for name in np.asarray(names).tolist()], np.int64)
+        except (TypeError, ValueError):
+            raise InputTypeError(f"{self._name}: a {what} is called by one name each; got {brief(names)}.") from None
         strangers = np.flatnonzero(out < 0)
         if len(strangers) and self.unknown == "error":
             raise InputError(
@@ -134,7 +137,10 @@ class RecommendingMixin(FittingMixin, AnswersMixin):
 
     def _pairs(self, users: Any, items: Any) -> tuple[Any, Any]:
         """Numbers of users and items, equally many."""
-        users, items = np.atleast_1d(np.asarray(users)), np.atleast_1d(np.asarray(items))
+        try:
+            users, items = np.atleast_1d(np.asarray(users)), np.atleast_1d(np.asarray(items))
+        except ValueError:
+            raise InputTypeError(f"{self._name}: users and items must be lists of names.") from None
         try:
             users, items = np.broadcast_arrays(users, items)
         except ValueError:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
@@ -137,10 +138,13 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
         name = self._name
         if y is None:
             raise InputError(f"{name}: requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
+        try:
+            y = column_or_1d(y, warn=True)
+            if y.dtype.kind == "f":
+                assert_all_finite(y, input_name="y")
+            check_classification_targets(y)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name}: {error}") from None
         if isinstance(self.n_components, str):
             return self._fit_best(X, y, sample_weight)
         whole = BernoulliGaussMixture(1, variance_floor=self.variance_floor)
@@ -359,7 +363,12 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
         -------
         float
         """
-        return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        weights = check_weights(sample_weight, len(predicted), self._name)
+        try:
+            return float(accuracy_score(y, predicted, sample_weight=weights))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{self._name}: y must hold one class per row: {error}") from None
 
     def tune_threshold(self, X: Any, y: Any, false_positives: float = 0.01) -> Any:
         """Choose the log odds above which the second class is predicted, so that few rows of the first are.

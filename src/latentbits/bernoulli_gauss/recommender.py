@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from .. import declared as of
 from ..base import LatentBitsEstimator, frame_of, records
-from ..base.options import Check, Number, OneOf, OptimiserOptions, Positive, Whole, option_fields
+from ..base.options import Check, Flag, Number, OneOf, OptimiserOptions, Positive, Whole, option_fields
 from ..base.recommending import RecommendingMixin
 from ..data.block import Float
 from ..data.ratings import Ratings
@@ -190,6 +190,7 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         As in every family, with feature (the item), loading (scaled mean above everybody's) and marginal (that).
         """
         self._check_fitted()
+        self._check("top", top, Whole(0))
         everybody = self._model.words.centers
         called, out = self.component_names_, []
         for k, means in enumerate(self.means_):
@@ -360,6 +361,8 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
             else (self._one_user(ratings), 0)
         )
         seen = held.indices[held.indptr[row] : held.indptr[row + 1]] if row >= 0 else np.empty(0, np.int64)
+        self._check("min_ratings", min_ratings, Whole(0))
+        self._check("exclude_seen", exclude_seen, Flag())
         columns = np.flatnonzero(self.support_ >= min_ratings)
         if exclude_seen:
             columns = np.setdiff1d(columns, seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Annotated, Any, ClassVar
 
@@ -12,13 +12,13 @@ from sklearn.feature_selection import SelectorMixin
 
 from .. import declared as of
 from ..base.common import tags_of_numbers
-from ..base.options import Check, Share, Whole, option_fields
+from ..base.options import Check, Flag, Number, Share, Whole, option_fields
 from ..base.saving import SavesMixin
 from ..base.shell import keep_columns
 from ..base.sklearn_api import check_is_fitted, clone
 from ..data.source import open_source
 from ..data.values import REALS
-from ..errors import InputError
+from ..errors import InputError, InputTypeError, brief
 from .estimator import BernoulliGaussMixture
 
 
@@ -74,6 +74,9 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
         "threshold": Share(),
         "quantile": Share(others=(None,)),
         "max_features": Whole(1, others=(None,)),
+        "min_topic_rows": Number(),
+        "min_rows": Number(),
+        "prefit": Flag(),
     }
 
     estimator: Any = field(default=None, kw_only=False)
@@ -108,12 +111,18 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
         if self.prefit:
             if self.estimator is None:
                 raise InputError(f"{self._name}: prefit=True needs an estimator that is fitted.")
+            if not isinstance(self.estimator, BernoulliGaussMixture):
+                raise InputTypeError(
+                    f"{self._name}: estimator must be a BernoulliGaussMixture; got {brief(self.estimator)}."
+                )
             check_is_fitted(self.estimator, "_params")
             self.estimator_ = self.estimator
         else:
             topics = (
                 BernoulliGaussMixture(2, n_keywords=20, random_state=0) if self.estimator is None else self.estimator
             )
+            if not isinstance(topics, BernoulliGaussMixture):
+                raise InputTypeError(f"{self._name}: estimator must be a BernoulliGaussMixture; got {brief(topics)}.")
             self.estimator_ = clone(topics).fit(X, sample_weight=sample_weight)
         found = self.estimator_
         keep_columns(found, self)
@@ -152,9 +161,7 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
         -------
         (n_rows, n_kept) table
         """
-        check_is_fitted(self, "scores_")
-        open_source(X, owner=self._name, binarize=REALS)
-        return super().transform(X)
+        return self._asked(super().transform, X)
 
     def inverse_transform(self, X: Any) -> Any:
         """A table with all features, those that are not kept 0.
@@ -167,9 +174,18 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
         -------
         (n_rows, n_features) table
         """
+        return self._asked(super().inverse_transform, X)
+
+    def _asked(self, answer: Callable[[Any], Any], X: Any) -> Any:
+        """An answer of scikit-learn's about a table that was looked at; what it complains about is told in our words."""
         check_is_fitted(self, "scores_")
+        if hasattr(type(X), "collect") and type(X).__module__.startswith("polars"):
+            X = X.collect()
         open_source(X, owner=self._name, binarize=REALS)
-        return super().inverse_transform(X)
+        try:
+            return answer(X)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{self._name}: {error}") from None
 
     def _check_loaded(self) -> None:
         super()._check_loaded()

@@ -47,7 +47,8 @@ def is_unknown(value: Any) -> bool:
 
 def is_real(value: Any) -> bool:
     """Whether an object is a real number, a truth value among them."""
-    return isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating))
+    kinds = (bool, int, float, np.bool_, np.integer, np.floating)
+    return isinstance(value, kinds) and not isinstance(value, np.timedelta64)  # which NumPy counts among whole numbers
 
 
 def float_of(value: Any) -> float:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base import LatentBitsEstimator
+from ..base.options import Whole
 
 
 class LoadingsTable(LatentBitsEstimator):
@@ -18,6 +19,7 @@ class LoadingsTable(LatentBitsEstimator):
         As in every family, with weight (its part in the squared loadings) and loading.
         """
         self._check_fitted()
+        self._check("top", top, Whole(0))
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         sizes = (self.components_**2).sum(axis=1)
         called, out = self.component_names_, []
