@@ -106,10 +106,12 @@ class RecommendingMixin(FittingMixin, AnswersMixin):
         starts, steps = self.rating_indptr_, self.scale_
         if starts[0] != 0 or starts[-1] != len(self.rating_values_) or (np.diff(starts) < 0).any():
             raise MisfitError("rating_indptr_ must rise from 0 to the number of ratings")
-        if steps is not None and (not len(steps) or (np.diff(steps) <= 0).any()):
-            raise MisfitError("scale_ must hold ratings, each above the one before")
         if (self.support_ > np.bincount(self.rating_indices_, minlength=len(self.items_))).any():
             raise MisfitError("support_ must not count more ratings than there are")
+        # Ratings of users without weight are not counted, and need not be on the scale.
+        on_scale = len(self.rating_values_) if steps is None else np.isin(self.rating_values_, steps).sum()
+        if on_scale < self.support_.sum() or (steps is not None and (np.diff(steps) <= 0).any()):
+            raise MisfitError("scale_ must hold all ratings, each above the one before")
         for name in ("users_", "items_"):
             if len(np.unique(getattr(self, name))) != len(getattr(self, name)):
                 raise MisfitError(f"{name} must be different from each other")
