@@ -54,10 +54,12 @@ test-slow: $(VENV)/.test
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
-	.venv-oldest/bin/python -m pip install --quiet -e '.[pandas,pyarrow,plot,links,bayes,dask]' pytest pytest-xdist hypothesis \
+	.venv-oldest/bin/python -m pip install --quiet -e '.[pandas,pyarrow,plot,links,bayes,dask,anndata,spss,excel,biom]' pytest pytest-xdist hypothesis \
 	  'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'numba==0.60.*' 'pandas==2.2.*' 'pyarrow==17.*' \
 	  'matplotlib==3.9.*' 'pyparsing<3.3' 'networkx==3.2.*' 'arviz==0.19.*' 'dask==2024.8.*' 'distributed==2024.8.*' \
-	  'polars==1.0.*' 'typer==0.16.*' 'click<8.3' 'rich==13.7.*' 'safetensors==0.4.4'
+	  'polars==1.0.*' 'typer==0.16.*' 'click<8.3' 'rich==13.7.*' 'safetensors==0.4.4' \
+	  'anndata==0.11.*' 'h5py==3.11.*' 'pyreadstat==1.2.8' 'python-calamine==0.2.3' 'biom-format==2.1.18' 'openpyxl==3.1.0' \
+	  'duckdb==1.0.*'
 	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests
 
 papers: $(VENV)/.test

@@ -23,6 +23,9 @@ PACKAGES = {
     "bayes": ("arviz",),
     "dask": ("dask", "distributed"),
     "anndata": ("anndata",),
+    "spss": ("pyreadstat",),
+    "excel": ("python-calamine",),
+    "biom": ("biom-format",),
 }
 
 
