@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from latentbits.errors import LatentBitsError, brief
 
@@ -101,6 +101,11 @@ def _frame(rows: list[list[object]], container: str):
     import polars as pl
     import pyarrow as pa
 
+    changed: tuple[type, ...] = (complex, np.complexfloating) if container in ("polars", "lazy", "arrow") else ()
+    if container == "sparse frame":
+        changed = (str, bytes, complex, np.complexfloating, np.datetime64, np.timedelta64)
+    if any(isinstance(value, changed) for row in rows for value in row):
+        raise ValueError("the package would make other values of them")
     columns = {f"c{j}": [row[j] for row in rows] for j in range(len(rows[0]))}
     if container == "arrow":
         return pa.table(columns)
@@ -110,9 +115,6 @@ def _frame(rows: list[list[object]], container: str):
     frame = pd.DataFrame(columns)
     if container == "nullable":
         return frame.convert_dtypes()
-    text = (str, bytes, complex, np.complexfloating)
-    if container == "sparse frame" and any(isinstance(value, text) for row in rows for value in row):
-        raise ValueError("pandas would make numbers of them")
     return frame.astype(pd.SparseDtype(float, 0.0)) if container == "sparse frame" else frame
 
 
@@ -233,7 +235,7 @@ def check(number: int) -> str | None:
     """What is wrong with a draw, or None."""
     draw = Draw(number)
     strict()
-    warnings.filterwarnings("ignore", module="sklearn")
+    warnings.simplefilter("ignore", DataConversionWarning)  # scikit-learn's word about classes in a column
     model = draw.subject.make(**draw.options) if draw.fits else FITTED[draw.subject.name]
     if not hasattr(model, draw.method):
         return None

@@ -17,14 +17,14 @@ def told(failures):
     return f"{len(failures)} failures\n" + "\n".join(lines)
 
 
-@pytest.mark.parametrize(("module", "n_draws"), [("sparse", 300)])
+@pytest.mark.parametrize(("module", "n_draws"), [("sparse", 300), ("estimators", 100), ("commands", 50)])
 def test_some_draws(module, n_draws):
     failures = run(module, n_draws)
     assert not failures, told(failures)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("module", "n_draws"), [("sparse", 5000)])
+@pytest.mark.parametrize(("module", "n_draws"), [("sparse", 5000), ("estimators", 7000), ("commands", 3000)])
 def test_all_draws(module, n_draws):
     failures = run(module, n_draws, n_servers=2, first=1_000_000)
     assert not failures, told(failures)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base import LatentBitsEstimator, frame_of
+from ..base.options import Whole
 from ..data.block import ONE, UNKNOWN, ZERO, Block
 from ..data.writing import free_names
 from ..errors import InputError, NoPhantomWarning
@@ -106,6 +107,7 @@ class CauseAnswers(LatentBitsEstimator):
             beside other causes), largest (its largest probability), stability, features (by probability) and distinctive
             (by distance above all other causes).
         """
+        self._check("top", top, Whole(0))
         self._check_fitted()
         numbers = cause_numbers(self._params.tally)
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
@@ -301,6 +303,7 @@ class CauseAnswers(LatentBitsEstimator):
         list of dict
             With row, feature, value and wrong (the probability that the value is wrong), the worst first.
         """
+        self._check("top", top, Whole(0))
         self._check_fitted()
         on_phantoms = [k for k, kind in enumerate(self.component_kinds_) if kind == "on-phantom"]
         names = getattr(self, "feature_names_in_", None)

@@ -206,6 +206,16 @@ class File:
         return f"must be a path or None; got {brief(value)}."
 
 
+@dataclass(frozen=True)
+class Verbosity:
+    """How much is told: a whole number, or True or False."""
+
+    def __call__(self, value: Any) -> str | None:
+        """What is wrong."""
+        good = isinstance(value, (bool, np.bool_)) or (is_whole(value) and value >= 0)
+        return None if good else f"must be 0, 1 or 2; got {brief(value)}."
+
+
 def beta_pair(value: Any) -> tuple[float, float]:
     """The two numbers of a Beta prior."""
     on, off = (float(part) for part in value)
@@ -236,6 +246,7 @@ SHARED: Mapping[str, Check] = {
     "n_jobs": Jobs(),
     "callbacks": Callbacks(),
     "checkpoint": File(),
+    "verbose": Verbosity(),
     "time_limit": Number(0.0, others=(None,)),
 }
 

@@ -107,12 +107,12 @@ def _setting(text: str) -> tuple[str, Any]:
     return name, value
 
 
-def loaded(model: str, table: TableFile | None = None) -> Any:
-    """A saved model; if the table is the model and the model the table, that is said."""
+def loaded(model: str, table: TableFile | None = None, answer: str = "") -> Any:
+    """A saved model, of a family that has the answer; if the table is the model and the model the table, that is said."""
     import latentbits
 
     try:
-        return latentbits.load(model)
+        estimator = latentbits.load(model)
     except InputError:
         if table is not None and _is_model(table.path):
             raise InputError(
@@ -120,6 +120,9 @@ def loaded(model: str, table: TableFile | None = None) -> Any:
                 f"{exchanged(model, table.path)}"
             ) from None
         raise
+    if answer and not hasattr(estimator, answer):
+        raise InputError(f"{model} holds a {type(estimator).__name__}, which has no {answer}.")
+    return estimator
 
 
 def _is_model(path: str) -> bool:
@@ -256,7 +259,7 @@ def transform(
 ) -> None:
     """Represent every row of TABLE by the components of MODEL."""
     check_target(out, as_json)
-    estimator = loaded(model, table)
+    estimator = loaded(model, table, "transform")
     with _told():
         opened = _opened_for(estimator, table)
         values = estimator.transform(opened.reader)
@@ -334,7 +337,7 @@ def impute(
 ) -> None:
     """Fill the blanks of TABLE."""
     check_target(out, as_json)
-    estimator = loaded(model, table)
+    estimator = loaded(model, table, "impute")
     with _told():
         opened = table.open(estimator)
         values = estimator.impute(opened.reader, how=how, random_state=seed)
@@ -363,7 +366,7 @@ def explain(
         raise InputError("--cell, --unknown and --surprising exclude each other; give one of them.")
     if surprising is not None and surprising < 1:
         raise InputError(f"--surprising must be 1 or more; got {surprising}.")
-    estimator = loaded(model, table)
+    estimator = loaded(model, table, "explain")
     with _told():
         opened = table.open(estimator)
         explanation = _explanation(estimator, opened, cell, unknown, 20 if surprising is None else surprising)
@@ -476,7 +479,7 @@ def sample(
 ) -> None:
     """Draw new rows from MODEL."""
     check_target(out, as_json)
-    estimator = loaded(model)
+    estimator = loaded(model, answer="sample")
     cells = estimator.sample(n, random_state=seed)
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     write_rows(*matrix_rows(cells, [str(name) for name in names], None), out, as_json)

@@ -134,8 +134,10 @@ def _may_be_text(path: str) -> bool:
 
 def _fields(text: Any, delimiter: str | None) -> Iterator[list[str]]:
     """Fields of the lines of a text file that are not empty."""
+    from ..data.text import check_delimiter
+
     first = text.readline()
-    separator = delimiter or next((c for c in "\t;,|" if c in first), ",")
+    separator = check_delimiter(delimiter) or next((c for c in "\t;,|" if c in first), ",")
     return (line for line in csv.reader(itertools.chain([first], text), delimiter=separator) if line)
 
 

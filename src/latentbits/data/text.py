@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..errors import FileError, InputError, TableWarning
+from ..errors import FileError, InputError, TableWarning, brief
 from .checks import BadCells, Labels
 from .encoding import BAD, CODE_OF_WORD, NO_REAL, Reading, instead, number_of, word_of
 from .matching import Plan, plan_of
@@ -79,6 +79,13 @@ class TextTable:
     labels: dict[str, list[str]]
 
 
+def check_delimiter(delimiter: str | None) -> str | None:
+    """The delimiter, if it can be one."""
+    if delimiter and (len(delimiter) > 1 or delimiter in '\r\n"\0'):
+        raise InputError(f"a delimiter is one character, not a quote or the end of a line; got {brief(delimiter)}.")
+    return delimiter
+
+
 def delimiter_of(line: str) -> str:
     """The delimiter that occurs most often in the first line."""
     counts = Counter(c for c in line if c in DELIMITERS)
@@ -109,7 +116,9 @@ def table_lines(
     first = next((line for line in text if line.strip()), "")
     if not first:
         raise FileError(f"{path} is empty; a table needs at least one line.")
-    lines = csv.reader(itertools.chain([first], text), delimiter=delimiter or delimiter_of(first), strict=True)
+    lines = csv.reader(
+        itertools.chain([first], text), delimiter=check_delimiter(delimiter) or delimiter_of(first), strict=True
+    )
     head = next(lines)
     has_header = _looks_like_header(head) if header is None else header
     names = [name.strip() for name in head] if has_header else [str(j) for j in range(len(head))]

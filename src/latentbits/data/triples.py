@@ -16,7 +16,7 @@ from .block import ONE, UNKNOWN
 from .checks import BadCells, Labels
 from .encoding import BAD, NO_REAL, ColumnEncoding, Reading, instead, number_of, words_of
 from .readers import SparseReader
-from .text import UTF8, TextTable, delimiter_of, opened
+from .text import UTF8, TextTable, check_delimiter, delimiter_of, opened
 from .values import REALS
 
 ROWS = {
@@ -56,7 +56,7 @@ def _text_lines(path: Path | str, reading: Reading) -> tuple[list[str] | None, l
         first = next((line for line in text if line.strip()), "")
         if not first:
             raise FileError(f"{path} is empty; long form has lines 'row,column' or 'row,column,value'.")
-        separator = how.get("delimiter") or delimiter_of(first)
+        separator = check_delimiter(how.get("delimiter")) or delimiter_of(first)
         lines = [line for line in csv.reader(itertools.chain([first], text), delimiter=separator, strict=True) if line]
     told, first_line = how.get("header"), [word.strip() for word in lines[0]]
     has_header = _is_header(first_line) or _named(how.get("fields"), first_line) if told is None else told

@@ -8,11 +8,11 @@ import numpy as np
 
 from ..base import ChainsMixin, LatentBitsEstimator, frame_of
 from ..base.common import seed_of
-from ..base.options import MOST_DRAWS, Whole
+from ..base.options import MOST_DRAWS, Whole, is_whole
 from ..base.passes import fingerprint, table_sums
 from ..data.rng import stream
 from ..engine.sweep import sweep_of
-from ..errors import InputError, need
+from ..errors import InputError, brief, need
 from ..maths.mcmc_diagnostics import PredictiveFit, loo, waic
 from .blocked import partition_counts
 from .gibbs import TRACE
@@ -137,8 +137,8 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         """
         self._check_fitted()
         n_chains, _, n_rows = self.draws_.labels.shape
-        if chain is not None and chain not in range(n_chains):
-            raise InputError(f"{self._name}: chain must be a number from 0 to {n_chains - 1}; got {chain!r}.")
+        if chain is not None and not (is_whole(chain) and 0 <= chain < n_chains):
+            raise InputError(f"{self._name}: chain must be a number from 0 to {n_chains - 1}; got {brief(chain)}.")
         labels = self.draws_.labels if chain is None else self.draws_.labels[[chain]]
         rows = np.arange(n_rows) if rows is None else np.atleast_1d(np.asarray(rows))
         if rows.dtype.kind not in "iu" or rows.ndim > 1 or (rows < 0).any() or (rows >= n_rows).any():

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base import frame_of
 from ..base.components import numbered
+from ..base.options import Share, Whole
 from ..data.block import Block, Float
 from ..errors import need
 from .sources import Sources
@@ -38,6 +39,8 @@ class Communities(Sources):
             lift (against the share of ones of the column), explained (share of the member's ones that the
             community explains, from the model), and also_in, the other communities of the member.
         """
+        self._check("top", top, Whole(0, others=(None,)))
+        self._check("least", least, Share())
         self._check_fitted()
         names, links = self._feature_names(), self.components_
         theta = self._params.theta
@@ -82,6 +85,7 @@ class Communities(Sources):
         list of dict
             With component (the name of the community), rank, row, posterior, and how many other communities the row is in.
         """
+        self._check("top", top, Whole(0))
         self._check_fitted()
         odds = self._ask(X).by_rows("log_odds")
         posteriors, on = 0.5 * (1.0 + np.tanh(0.5 * odds)), odds > 0
@@ -120,6 +124,7 @@ class Communities(Sources):
             With first and second (their names), rows (expected number in both), ratio (to independence), common members
             and their Jaccard index.
         """
+        self._check("least", least, Share())
         asked = self._ask(X)
         sweep, precomputed = asked.sweep, asked.precomputed
         both, alone, weight = sweep.map(_Both(self._model), [None] * sweep.n_blocks, precomputed, keep_rows=False)[0]
@@ -164,6 +169,7 @@ class Communities(Sources):
             Nodes have ``kind`` ("community", "member" or "row") and ``label``; edges have ``weight`` (link probability or
             posterior).  ``networkx.write_graphml`` and ``write_gexf`` write it.
         """
+        self._check("least", least, Share())
         self._check_fitted()
         try:
             import networkx as nx

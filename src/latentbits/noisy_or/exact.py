@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base import LatentBitsEstimator, frame_of
+from ..base.options import Whole
 from ..data.block import Block, Float
 from ..errors import InputError
 from .scoring import WORST_ERROR, Quickscore, RowScores, refusal
@@ -158,6 +159,7 @@ class ClosedForms(LatentBitsEstimator):
             With first, second, data and model (share of rows in which both are 1), lift_data and lift_model (over
             independence), and z (difference in standard errors of the data).
         """
+        self._check("top", top, Whole(0))
         self._check_fitted()
         frequent = np.sort(np.argsort(-self.marginals_, kind="stable")[:200])
         chosen = frequent if columns is None else np.unique(self._column_numbers(columns))

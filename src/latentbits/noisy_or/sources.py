@@ -242,6 +242,7 @@ class Sources(LatentBitsEstimator):
             With component (its name), status, prior, expected rows, links above 0.1, loss by deletion (nats), and the
             strongest links.
         """
+        self._check("top", top, Whole(0))
         self._check_fitted()
         names = self._feature_names()
         loss = getattr(self, "deletion_loss_", np.full(self.n_components, np.nan))
