@@ -247,6 +247,7 @@ SHARED: Mapping[str, Check] = {
     "callbacks": Callbacks(),
     "checkpoint": File(),
     "verbose": Verbosity(),
+    "warm_start": Flag(),
     "time_limit": Number(0.0, others=(None,)),
 }
 

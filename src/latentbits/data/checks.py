@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import CellError, InputError, TableWarning, brief
 from .block import Float
-from .numbers import real_numbers
+from .numbers import LARGEST, real_numbers
 
 REMEDY = (
     "Give 0/1 (or booleans) and mark unknown cells as NaN, None or masked; for counts or measurements set "
@@ -102,6 +102,8 @@ def _real_remedy(value: Any) -> str:
     if isinstance(value, (int, float)) and value < 0:
         return "Negative values in data cannot be counts, weights or ratings; leave such columns out or shift them."
     if isinstance(value, (int, float)):
+        if LARGEST < value < np.inf:
+            return f"Numbers above {LARGEST:g} cannot be squared; write them in another unit."
         return "NaN and infinity have no meaning here; write 0 where there is nothing."
     return "Counts, weights and ratings are numbers; leave columns of words out of the table."
 

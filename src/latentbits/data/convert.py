@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, InputTypeError
 from .block import UNKNOWN, Codes, Lists
 from .checks import BadCells
-from .numbers import float_of, is_real, is_unknown
+from .numbers import LARGEST, float_of, is_real, is_unknown
 from .sparse import checked_csr
 from .values import Reals, ValueLists
 
@@ -58,7 +58,7 @@ def _reals_of_array(values: NDArray[Any], start: int, bad: BadCells, mask: NDArr
     numbers = (
         values.astype(np.float64) if values.dtype.kind in "biuf" else _numbers_of_objects(values, start, bad, mask)
     )
-    wrong = ~(np.isfinite(numbers) & (numbers >= 0))
+    wrong = ~((numbers >= 0) & (numbers <= LARGEST))
     if values.dtype.kind not in "biuf":  # text was noted as it was read
         wrong &= ~np.array([[isinstance(value, (str, bytes)) for value in row] for row in values], bool).reshape(
             wrong.shape
@@ -175,7 +175,7 @@ def canonical_csr(matrix: Any, bad: BadCells, binarize: Binarize) -> Any:
         numbers = _reals_of_array(data[None, :], 0, found := BadCells(), None)[0]
         bad.reals = True
         if found.count:
-            wrong = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
+            wrong = np.flatnonzero(~((numbers >= 0) & (numbers <= LARGEST)))
             bad.note(
                 (np.searchsorted(csr.indptr, wrong, side="right") - 1).astype(np.int64), csr.indices[wrong], data[wrong]
             )

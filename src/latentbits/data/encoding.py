@@ -20,7 +20,7 @@ from ..errors import InputError
 from .block import ONE, UNKNOWN, ZERO
 from .checks import BadCells
 from .convert import Binarize, codes_of_array, refuse_object
-from .numbers import is_unknown, number_of_word
+from .numbers import LARGEST, is_unknown, number_of_word
 from .values import Reals
 
 WORDS_ON = ("1", "yes", "y", "true", "t", "present")
@@ -181,7 +181,7 @@ class ColumnEncoding:
             return own
         if self.reals:
             number = number_of(plain)
-            return NO_REAL if number is None or not 0 <= number < np.inf else number
+            return NO_REAL if number is None or not 0 <= number <= LARGEST else number
         return code_of_word(plain, self.binarize)
 
     def _ruled(self, word: str, rule: Rule) -> int:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, InputTypeError, brief
 
+LARGEST = 1e100  # numbers that can still be squared and summed
+
 
 def number_of_word(word: str) -> float:
     """The number that a word of a file stands for, in plain ASCII.

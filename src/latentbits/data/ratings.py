@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..errors import InputError
 from .block import Float
 from .checks import Labels
-from .numbers import is_unknown, real_numbers
+from .numbers import LARGEST, is_unknown, real_numbers
 from .source import cut, named
 from .sparse import checked_coo
 from .values import ValueBlock
@@ -132,7 +132,7 @@ def _lists(
 ) -> Ratings:
     """Ratings in order, checked."""
     values = np.asarray(values, dtype=np.float64)
-    bad = np.flatnonzero(~np.isfinite(values))
+    bad = np.flatnonzero(~(np.abs(values) <= LARGEST))
     if len(bad):
         i = int(bad[0])
         raise InputError(

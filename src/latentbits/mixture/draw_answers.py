@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base import ChainsMixin, LatentBitsEstimator, frame_of
 from ..base.common import seed_of
-from ..base.options import MOST_DRAWS, Whole, is_whole
+from ..base.options import MOST_DRAWS, Whole, is_number, is_whole
 from ..base.passes import fingerprint, table_sums
 from ..data.rng import stream
 from ..engine.sweep import sweep_of
@@ -165,8 +165,8 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         from scipy.stats import beta as beta_law
 
         self._check_fitted()
-        if not 0 < level < 1:
-            raise InputError(f"{self._name}: level must be between 0 and 1, for instance 0.9; got {level!r}.")
+        if not is_number(level) or not 0 < level < 1:
+            raise InputError(f"{self._name}: level must be between 0 and 1, for instance 0.9; got {brief(level)}.")
         counts, beta, gamma = self._params.point_counts, self._params.point_beta, self._params.point_gamma
         tail = (1 - level) / 2
         return np.array([beta_law.ppf(q, beta + counts.ones, gamma + counts.zeros) for q in (tail, 1 - tail)])

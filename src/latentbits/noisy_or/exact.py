@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ..base import LatentBitsEstimator, frame_of
 from ..base.options import Whole
 from ..data.block import Block, Float
-from ..errors import InputError
+from ..errors import InputError, brief
 from .scoring import WORST_ERROR, Quickscore, RowScores, refusal
 
 
@@ -37,12 +38,13 @@ class ClosedForms(LatentBitsEstimator):
     def _column_numbers(self, columns: Any) -> Any:
         """Column numbers of numbers or names."""
         names = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", ()))}
-        columns = [columns] if isinstance(columns, (str, int, np.integer)) else list(columns)
+        alone = isinstance(columns, (str, int, np.integer)) or not isinstance(columns, Iterable)
+        columns = [columns] if alone else list(columns)
         out = []
         for column in columns:
             j = names.get(column, -1) if isinstance(column, str) else column
             if isinstance(j, bool) or not isinstance(j, (int, np.integer)) or not 0 <= j < self.n_features_in_:
-                raise InputError(f"{self._name}: there is no column {column!r}.")
+                raise InputError(f"{self._name}: there is no column {brief(column)}.")
             out.append(int(j))
         return np.array(out, np.int64)
 
