@@ -512,6 +512,33 @@ def test_numbers_of_five_thousand_digits(tmp_path, capsys):
         assert stop.value.code == 2 and "--debug" not in capsys.readouterr().err
 
 
+def test_raw_errors_of_arguments(tmp_path, capsys):
+    model = BernoulliMixture(2, random_state=0).fit(GOOD)
+    for ask in (
+        lambda: model.components_table(top="x"),
+        lambda: model.sample(2, random_state=[1]),
+        lambda: BernoulliMixture(2, verbose=[1]).fit(GOOD),
+        lambda: BernoulliMixture(2, warm_start={"a": 1}).fit(GOOD),
+        lambda: BernoulliMixture(2, init=[["0.5"] * 4] * 2).fit(GOOD),
+        lambda: BernoulliMixture(2).fit(with_value(np.timedelta64(1, "D"))),
+        lambda: latentbits.PLSA(2).fit(with_value(1e300).astype(float)),
+        lambda: latentbits.GaussianPLSA(2).fit(with_value(1e300).astype(float)),
+        lambda: latentbits.BernoulliGaussSelector("topics").fit(GOOD),
+        lambda: latentbits.BernoulliGaussClassifier(1).fit(GOOD, "y"),
+        lambda: latentbits.GaussianPLSA(1, random_state=0).fit(RATINGS).predict([0], [[1, 2]]),
+    ):
+        with pytest.raises(InputError):
+            ask()
+    counts = latentbits.MixtureOfUnigrams(1, random_state=0).fit(RATINGS)
+    assert sum(row["ones"] for row in counts.profile_table(RATINGS)) == pytest.approx(RATINGS.sum())
+    (tmp_path / "plain.csv").write_bytes(PLAIN)
+    counts.save(tmp_path / "counts")
+    for command in (["data", "describe", "plain.csv", "--delimiter", "ab"], ["impute", "counts", "plain.csv"]):
+        with pytest.raises(SystemExit) as stop:
+            main([str(tmp_path / part) if part in ("plain.csv", "counts") else part for part in command])
+        assert stop.value.code == 2 and "--debug" not in capsys.readouterr().err
+
+
 def test_there_are_five_hundred():
     n = len(CELLS) + len(range(0, len(CELLS), 13)) * 6 + 3 * len(list(bad_weights()))
     n += sum(len(values) for values in OPTIONS.values()) + 3 * len(FILES) + 2 * 40

@@ -26,6 +26,8 @@ from ..base.options import (
     option_fields,
 )
 from ..data.block import Block
+from ..data.numbers import real_numbers
+from ..data.source import named
 from ..data.summary import Totals
 from ..engine.restarts import Given, InitParams
 from ..engine.stepwise_em import StreamState
@@ -223,7 +225,7 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
         elif isinstance(given, tuple):
             given = given[1]
         try:
-            probs = np.array(given, dtype=np.float64)
+            probs = real_numbers(given)
         except (TypeError, ValueError):
             raise InputError(f"{self._name}: init cannot be read as probabilities.") from None
         wanted = (model.n_components, len(model.active))
@@ -246,7 +248,8 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
             # the mixture (before it is softened).
             best = (self.init.predict_proba(X) / getattr(self.init, "weights_", 1.0)).argmax(axis=1)
             return 0.9 * np.eye(model.n_components)[best] + 0.1 / model.n_components
-        shares = np.asarray(self.init[0], dtype=np.float64)
+        with named(self._name):
+            shares = real_numbers(self.init[0])
         if shares.ndim != 2 or shares.shape[1] != model.n_components:
             raise InputError(
                 f"{self._name}: the memberships in init must have {model.n_components} columns; got shape {shares.shape}."

@@ -10,6 +10,7 @@ import numpy as np
 from .. import declared as of
 from ..data.block import Float
 from ..data.checks import check_weights
+from ..data.numbers import real_numbers
 from ..data.ratings import Ratings, RatingSource, read_ratings, user_scale
 from ..data.rng import stream
 from ..declared import MisfitError
@@ -85,7 +86,7 @@ class RecommendingMixin(FittingMixin, AnswersMixin):
         if isinstance(self.scale, str) and self.scale == "auto":
             return steps if len(steps) <= MOST_STEPS else None
         try:
-            given = np.unique(np.asarray(self.scale, dtype=np.float64))
+            given = np.unique(real_numbers(self.scale))
         except (TypeError, ValueError):
             raise InputError(f"{self._name}: scale must be 'auto', None or numbers; got {self.scale!r:.60}.") from None
         outside = steps[~np.isin(steps, given)]

@@ -27,6 +27,7 @@ from ..base.saving import SavesMixin
 from ..base.shell import keep_columns
 from ..base.sklearn_api import check_is_fitted, clone
 from ..data.checks import check_weights
+from ..data.numbers import real_numbers
 from ..data.source import Source, open_source
 from ..data.values import REALS, whole_table
 from ..engine.sweep import sweep_of
@@ -237,7 +238,7 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
             chances = np.full(len(mass), 1.0 / len(mass)) if self.class_prior == "uniform" else mass / mass.sum()
             return np.log(np.maximum(chances, 1e-300))
         try:
-            chances = np.asarray(self.class_prior, dtype=np.float64)
+            chances = real_numbers(self.class_prior)
         except (TypeError, ValueError):
             chances = np.empty(0)
         if chances.shape != (len(mass),) or not (chances > 0).all() or not np.isclose(chances.sum(), 1.0):

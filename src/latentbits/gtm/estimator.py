@@ -27,6 +27,7 @@ from ..base.options import (
     option_fields,
 )
 from ..data.block import Block, Float
+from ..data.numbers import real_numbers
 from ..data.summary import Totals
 from ..engine.restarts import Given, InitParams
 from ..engine.stepwise_em import StreamState
@@ -364,7 +365,7 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
         """Basis weights from the user."""
         wanted = (model.features.shape[1], len(model.base))
         try:
-            weights = np.array(self.init, dtype=np.float64)
+            weights = real_numbers(self.init)
         except (TypeError, ValueError):
             raise InputError(f"{self._name}: init cannot be read as weights.") from None
         if weights.shape != wanted or not np.isfinite(weights).all():

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.options import AcceleratedOptions, BitOptions, Check, Number, WordOr, option_fields
+from ..data.numbers import real_numbers
 from ..data.summary import Totals
 from ..engine.restarts import Given, InitParams
 from ..engine.stepwise_em import StreamState
@@ -121,7 +122,7 @@ class BernoulliMixture(MembershipsMixin, AveragingMixin, AcceleratedOptions, Bit
     def _given_start(self, model: MixtureModel) -> MixtureParams:
         """Starting profiles from the user."""
         try:
-            probs = np.array(self.init, dtype=np.float64)
+            probs = real_numbers(self.init)
         except (TypeError, ValueError):
             raise InputError(f"{self._name}: init cannot be read as probabilities.") from None
         wanted = (model.n_components, len(model.target))

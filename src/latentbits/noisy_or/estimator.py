@@ -23,6 +23,7 @@ from ..base.options import (
     beta_pair,
     option_fields,
 )
+from ..data.numbers import real_numbers
 from ..data.source import FirstBlock
 from ..data.summary import Totals
 from ..engine.em import EMOptions, State, em
@@ -233,7 +234,7 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
     def _given_links(self, marginals: Any) -> NoisyOrParams:
         """The start that the user gave."""
         try:
-            links = np.array(self.init, dtype=np.float64)
+            links = real_numbers(self.init)
         except (TypeError, ValueError):
             raise InputError(f"{self._name}: init cannot be read as probabilities.") from None
         wanted = (int(self.n_components), len(marginals))
