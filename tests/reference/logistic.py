@@ -38,3 +38,11 @@ def bound_round(X, scores, loadings, offset, ridge):
         [np.linalg.solve((long.T * w[:, j]) @ long + penalty, long.T @ half[:, j]) for j in range(X.shape[1])]
     ).T
     return new_scores, solved[:k], solved[k]
+
+
+def column_curvature(X, scores, loadings, offset, weights):
+    """Sums over the known cells of every column of σ (1 - σ) (u, 1)(u, 1)'."""
+    on = 1 / (1 + np.exp(-(scores @ loadings + offset)))
+    c = np.where(np.isnan(X), 0.0, on * (1 - on)) * weights[:, None]
+    long = np.column_stack((scores, np.ones(len(X))))
+    return np.array([(long.T * c[:, j]) @ long for j in range(X.shape[1])])

@@ -251,7 +251,7 @@ def test_aspect_fold_in_as_python():
         np.testing.assert_allclose(first, second, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["fit_rows", "bound_rows"])
+@pytest.mark.parametrize("name", ["fit_rows", "bound_rows", "curve_rows"])
 def test_logistic_rows_as_python(name):
     rng = np.random.default_rng(0)
     codes = rng.choice(np.array([0, 1, 2], np.uint8), (3, 10))
@@ -262,6 +262,9 @@ def test_logistic_rows_as_python(name):
         if name == "fit_rows":
             rest = np.zeros((3, 10))
             function(codes, loadings, offset, 0.1, 1e-10, scores, rest, logs)
+        elif name == "curve_rows":
+            rest, scores, turn = np.zeros((10, 5)), np.ones((3, 4)), np.linspace(-1, 1, 50).reshape(10, 5)
+            function(codes, loadings, offset, 0.1, np.arange(3.0), scores, turn, rest)
         else:
             rest = np.zeros((10, 5, 6))
             function(codes, loadings, offset, 0.1, np.ones(3), scores, rest, logs)
@@ -444,7 +447,7 @@ def test_one_signature_per_kernel(tmp_path):
         made = CONTAINERS[name](table, tmp_path)
         BernoulliMixture(2, n_init=1, random_state=0).fit(made)
         AspectBernoulli(2, n_init=1, tol=1e-4, random_state=0).fit(made).transform(made)
-        for solver in ("lbfgs", "mm"):
+        for solver in ("newton", "mm"):
             LogisticPCA(2, n_init=1, ridge=1.0, tol=1e-3, solver=solver, random_state=0).fit(made)
         LatentTrait(2, n_init=1, tol=1e-3, random_state=0).fit(made).impute(made, how="sample")
         whole = CONTAINERS[name](np.nan_to_num(table), tmp_path)

@@ -12,6 +12,7 @@ from latentbits import LogisticPCA
 from latentbits.data.source import open_source
 from latentbits.errors import InputError, LatentBitsWarning
 from latentbits.logistic.model import LogisticModel, LogisticParams
+from latentbits.logistic.newton import Metric, newton_step
 
 from ..reference import logistic as twin
 
@@ -149,7 +150,7 @@ def test_constant_columns():
     [
         ({"ridge": 0.0}, "ridge must be above 0"),
         ({"ridge": -1}, "ridge must be a number"),
-        ({"solver": "newton"}, "solver must be one of 'lbfgs', 'mm'"),
+        ({"solver": "lbfgs"}, "solver must be one of 'newton', 'mm'"),
         ({"n_components": 0}, "n_components must be a whole number"),
         ({"score_clip": "x"}, "score_clip must be a number"),
     ],
@@ -167,10 +168,70 @@ def test_one_pass_keeps_its_loadings():
     assert model.restarts_[0]["objective"] == model.objective_
 
 
-def test_small_gains_end_the_fit():
-    """Accepted quasi-Newton steps count, several in a row."""
-    model = quiet_fit(simulated(200, 20, 2), n_components=2, tol=1e-4, max_iter=500)
-    history = np.array(model.history_[0])
-    limit = 1e-4 * (~np.isnan(simulated(200, 20, 2))).sum()
-    small = np.diff(history) <= limit
-    assert model.converged_ and small[-3:].all() and not any(small[i : i + 3].all() for i in range(len(small) - 3))
+def test_the_fit_ends_where_nothing_is_left_to_gain():
+    """A loose tolerance ends early, a strict one where Newton's step gains nothing; the bound alone stops at small gains."""
+    X = simulated(200, 20, 2)
+    loose, strict = (quiet_fit(X, n_components=2, tol=tol) for tol in (1e-2, 1e-9))
+    assert loose.converged_ and strict.converged_ and loose.n_iter_ < strict.n_iter_ < 100
+    assert 0 <= strict.objective_ - loose.objective_ < 1e-4 * (~np.isnan(X)).sum()
+    alone = quiet_fit(X, n_components=2, tol=1e-4, accelerate=False)
+    gains, limit = np.diff(alone.history_[0]), 1e-4 * (~np.isnan(X)).sum()
+    assert alone.converged_ and gains[-1] <= limit < gains[:-1].min()
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_change_of_slope_by_finite_differences(k):
+    """The product with the curvature, the scores following the loadings."""
+    X, step = simulated(), 1e-5
+    rng = np.random.default_rng(k)
+    here, turn = rng.standard_normal((k + 1, 14)), rng.standard_normal((k + 1, 14))
+    model = model_of(X, k)
+    block = open_source(X, sample_weight=rng.integers(0, 3, len(X)).astype(float)).block(0)
+
+    def at(place):
+        precomputed = model.precompute(LogisticParams(place[:k], place[k]))
+        stats, scores = model.e_step(block, np.zeros((len(X), k)), precomputed)
+        return stats.slope, scores, precomputed
+
+    _, scores, precomputed = at(here)
+    wanted = (at(here + step * turn)[0] - at(here - step * turn)[0]) / (2 * step)
+    np.testing.assert_allclose(model._slope_change(block, scores, precomputed, turn), wanted, rtol=1e-5, atol=1e-5)
+    still = twin.column_curvature(X, scores, here[:k], here[k], block.row_weights())
+    np.testing.assert_allclose(model._column_curvature(block, scores, precomputed), still, rtol=1e-9)
+
+
+def test_newton_steps_inside_and_at_the_edge():
+    """Inside the step solves the equations; at the edge, and where the ground bends up, it is as long as allowed."""
+    rng = np.random.default_rng(0)
+    root = rng.standard_normal((6, 6))
+    bend, gradient = root @ root.T + 0.1 * np.eye(6), 1e-9 * rng.standard_normal((2, 3))
+    metric = Metric(np.stack([np.diag(rng.uniform(1, 2, 2)) for _ in range(3)]))
+
+    def curve(step):
+        return (bend @ step.ravel()).reshape(2, 3)
+
+    free = newton_step(gradient, curve, metric, 1.0)
+    np.testing.assert_allclose(free.move.ravel(), np.linalg.solve(bend, gradient.ravel()), rtol=1e-6)
+    assert free.inside and free.gain == pytest.approx(0.5 * (free.move * gradient).sum())
+    for bent in (curve, lambda step: -step):
+        held = newton_step(gradient, bent, metric, 0.1 * free.length)
+        assert not held.inside and metric.dot(held.move, held.move) == pytest.approx((0.1 * free.length) ** 2)
+        assert held.gain == pytest.approx((held.move * (gradient - 0.5 * bent(held.move))).sum())
+
+
+@pytest.mark.parametrize("options", [{}, {"offset": False}, {"n_components": 3}])
+def test_rows_blocks_and_weights_do_not_move_the_optimum(options):
+    """With defaults: the order of rows, blocks, and weights in place of repeats."""
+    X, rng = simulated(90, 7), np.random.default_rng(0)
+    order, weights = rng.permutation(len(X)), rng.integers(0, 4, len(X))
+
+    def fitted(X, weights=None, **more):
+        return LogisticPCA(n_init=1, random_state=0, **options, **more).fit(X, sample_weight=weights)
+
+    pairs = [
+        (fitted(X), fitted(X[order], block_rows=7)),
+        (fitted(X, weights), fitted(np.repeat(X, weights, axis=0))),
+    ]
+    for first, second in pairs:
+        assert first.converged_ and second.objective_ == pytest.approx(first.objective_, rel=1e-10)
+        np.testing.assert_allclose(second.transform(X), first.transform(X), rtol=1e-6, atol=1e-6)

@@ -182,7 +182,7 @@ def _pass(model: Model, can: _Abilities, sweep: Sweep, state: State, options: EM
     _watch(model, state, objective, options)
 
     # 2. The plain EM update.
-    extra_pass = _extra_pass_over(sweep, rows)
+    extra_pass = extra_pass_over(sweep, rows)
     updated = Point(model.m_step(point.params, stats, extra_pass), rows)
     plain = state.fallback is None
     measure = None if can.stops is None else can.stops.stop_measure(point.params, updated.params)
@@ -235,7 +235,7 @@ def _bold(
     return after._replace(point=Point(*jump), fallback=updated, trail=())
 
 
-def _extra_pass_over(sweep: Sweep, rows: Rows) -> ExtraPass:
+def extra_pass_over(sweep: Sweep, rows: Rows) -> ExtraPass:
     """Extra passes over the table at the same row state."""
 
     def extra_pass(fn: Any, *args: Any) -> Any:

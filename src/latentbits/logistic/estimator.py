@@ -31,8 +31,8 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
     ridge : float
         ρ > 0 of the penalty ``ρ/2 (|U|² + |V|²)``.  Without it log odds grow without bound.  0.1 predicts better than the
         default; 1e-3 is near maximum likelihood.
-    solver : {"lbfgs", "mm"}
-        L-BFGS on loadings and offset with the scores at their best, or the alternating bound of the 2003 paper.
+    solver : {"newton", "mm"}
+        Newton steps on loadings and offset with the scores at their best, or the alternating bound of the 2003 paper.
     offset : bool
         Give every column an offset.
     score_clip : float
@@ -41,8 +41,12 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
         How cells are predicted: at the scores that fit the row best, or by the mean over scores, distributed as in the
         other training rows, given the known cells of the row.  The second predicts better where rows have few known cells,
         the first is quicker.
+    tol : float
+        A start has settled when Newton's decrement, the root of the nats per cell that are left to gain, is at most this.
+        Where the bound climbs alone (``solver="mm"``, or no ``accelerate``), when a pass gains less than this many nats per
+        cell.
     accelerate : bool
-        Use the L-BFGS steps; without them ``solver="lbfgs"`` climbs by the bound of uniform curvature.
+        Use the Newton steps; without them ``solver="newton"`` climbs by the bound of uniform curvature.
 
     Attributes
     ----------
@@ -90,14 +94,13 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
         "ridge": Number(0.0),
         "fill_in": OneOf(("best", "posterior")),
         "score_clip": Number(0.0, below=0.5),
-        "solver": OneOf(("lbfgs", "mm")),
+        "solver": OneOf(("newton", "mm")),
     }
 
     n_components: int = field(default=2, kw_only=False)
-    tol: float = 1e-06
     n_init: int = 3
     ridge: float = 0.001
-    solver: str = "lbfgs"
+    solver: str = "newton"
     offset: bool = True
     score_clip: float = 0.0
     fill_in: str = "best"
@@ -113,8 +116,10 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
             base=np.log(sums.marginals) - np.log1p(-sums.marginals),
             ridge=float(self.ridge),
             solver=str(self.solver),
+            accelerate=bool(self.accelerate),
             with_offset=bool(self.offset),
             total_weight=sums.weight,
+            n_cells=max(1.0, sums.n_cells),
             clip=float(self.score_clip),
             posterior=self.fill_in == "posterior",
         )

@@ -13,9 +13,11 @@ U                    row state, ``scores``       (n, K)
 ===================  ==========================  ==========================================================
 
 For given (V, μ) the scores of each row are a small concave problem, solved by Newton's method inside the pass; what is
-left is a smooth function of (V, μ) whose gradient is the partial one (the scores are at their best).  It is climbed by
-L-BFGS steps, each kept only if the objective agrees; otherwise the step of the quadratic bound with uniform curvature
-1/4 is taken, which never loses.  ``solver="mm"`` is the alternating scheme of the paper.
+left is a smooth function of (V, μ) whose gradient is the partial one (the scores are at their best).  Its climb begins
+with steps of the quadratic bound with uniform curvature 1/4, which never lose and lead to good optima.  Then come Newton
+steps in a trust region, each kept only if the objective agrees; otherwise it is the bound's turn.  They end where
+rounding does: at the same place whatever the order of the rows, the blocks and the weights in place of repeats.
+``solver="mm"`` is the alternating scheme of the paper.
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .. import declared as of
-from ..data.block import Block, Float
+from ..data.block import ONE, Block, Float
 from ..data.rng import stream
+from ..engine.em import extra_pass_over
 from ..engine.protocols import ExtraPass
 from ..maths.empirical_bayes import (
     LatentSample,
@@ -41,28 +44,37 @@ from ..maths.empirical_bayes import (
     posterior_mean,
 )
 from .linear import LinearModel, sigmoid
+from .newton import Metric, NewtonStep, newton_step
 
-# Pairs of steps and gradient changes that L-BFGS remembers.
-MEMORY = 10
 # Squared Newton decrement at which the scores of a row are at their best.
-AT_BEST = 1e-10
+AT_BEST = 1e-16
+# Passes by the bound before the first Newton step.
+FIRST_PASSES = 40
+# Nats per cell that are left to gain where a last Newton step needs no judgement.
+SETTLED = 1e-10
+# Nats, as a part of the objective, that are lost in the rounding of its sums.
+UNSEEN = 1e-14
 
 
-class Memory(NamedTuple):
-    """What L-BFGS knows: the last point and its gradient, steps and changes of gradient (oldest first)."""
+class Climb(NamedTuple):
+    """A Newton step, for the judgement of the next pass."""
 
-    point: Annotated[Float, of.reals("P")]
-    gradient: Annotated[Float, of.reals("P")]
-    steps: Annotated[Float, of.reals("M", "P")]
-    changes: Annotated[Float, of.reals("M", "P")]
+    passes: of.Count  # by the bound, before the first step
+    value: of.AnyNumber = 0.0  # objective where the step begins
+    gain: of.AnyNumber = np.inf  # that the quadratic model expects
+    length: of.Amount = 0.0
+    inside: bool = False  # the trust region did not stop it
+    radius: of.Amount | None = None  # of the trust region
+    target: Annotated[Float, of.reals("*", "D")] | None = None  # (K + 1, D) where the step ends
+    taken: bool = False  # these parameters are its end
 
 
 class LogisticParams(NamedTuple):
-    """Loadings and offset; on the way the memory of L-BFGS, after a fit the remembered scores."""
+    """Loadings (K, D) and offset (D,); on the way the last Newton step, after a fit the remembered scores."""
 
     loadings: Annotated[Float, of.reals("K", "D")]
     offset: Annotated[Float, of.reals("D")]
-    memory: Memory | None = None
+    climb: Climb | None = None
     latent: LatentSample | None = None
 
 
@@ -91,12 +103,13 @@ class LogisticModel(LinearModel):
 
     params_type = LogisticParams
     row_kind = Annotated[Float, of.reals("n", "K")]
-    patience = 3  # quasi-Newton steps gain unevenly
 
     ridge: of.Amount = 1e-3
-    solver: Annotated[str, of.words("lbfgs", "mm")] = "lbfgs"
+    solver: Annotated[str, of.words("newton", "mm")] = "newton"
+    accelerate: bool = True  # Newton steps after the first passes
     with_offset: bool = True
     total_weight: of.Amount = 1.0
+    n_cells: of.Amount = 1.0
     clip: of.Share = 0.0
     posterior: bool = False  # cells are filled by the mean over scores, not at the best ones
 
@@ -164,23 +177,104 @@ class LogisticModel(LinearModel):
         size = stats.size + float((precomputed.params.loadings[:, self.active] ** 2).sum())
         return stats.log_likelihood - 0.5 * self.ridge * size
 
-    def m_step(self, params: LogisticParams, stats: LogisticStats, extra_pass: ExtraPass | None) -> LogisticParams:
-        """The step of the quadratic bound: of uniform curvature, or the paper's."""
+    def m_step(self, params: LogisticParams, stats: LogisticStats, extra_pass: ExtraPass) -> LogisticParams:
+        """The step of the quadratic bound, of uniform curvature or the paper's; and a Newton step to be tried first."""
         if stats.equations is not None:
             return self._solve_columns(params, stats.equations)
-        assert stats.slope is not None and stats.gram is not None
-        k = self.n_components
-        gradient = stats.slope.copy()
-        gradient[:k] -= self.ridge * params.loadings
-        gradient[:, ~self.active] = 0.0
+        assert stats.gram is not None
+        k, gradient = self.n_components, self._gradient(params, stats)
         curvature = 0.25 * stats.gram + np.diag([*[self.ridge] * k, 1e-12 * max(1.0, stats.weight)])
-        if not self.with_offset:
-            gradient[k] = 0.0
-            curvature = curvature[:k, :k]
+        curvature = curvature if self.with_offset else curvature[:k, :k]
         step = np.zeros_like(gradient)
         step[: len(curvature)] = np.linalg.solve(curvature, gradient[: len(curvature)])
-        memory = self._remembered(params, gradient.ravel())
-        return LogisticParams(params.loadings + step[:k], params.offset + step[k], memory)
+        climb = self._climb(params, gradient, stats, extra_pass) if self.accelerate else None
+        return LogisticParams(params.loadings + step[:k], params.offset + step[k], climb)
+
+    def _gradient(self, params: LogisticParams, stats: LogisticStats) -> Float:
+        """Gradient (K + 1, D) of the objective by loadings and offset."""
+        assert stats.slope is not None
+        gradient, k = stats.slope.copy(), self.n_components
+        gradient[:k] -= self.ridge * params.loadings
+        gradient[:, ~self.active] = 0.0
+        gradient[k] *= self.with_offset
+        return gradient
+
+    def _climb(self, params: LogisticParams, gradient: Float, stats: LogisticStats, extra_pass: ExtraPass) -> Climb:
+        """The Newton step from here, once the bound has led the way."""
+        last = Climb(0) if params.climb is None else Climb(*params.climb)  # a checkpoint gives back a plain tuple
+        if last.passes < FIRST_PASSES:
+            return Climb(last.passes + 1)
+        precomputed = self.precompute(params)
+        value = self.objective(precomputed, stats)
+        radius = _radius(last, value)
+        step = self._newton(gradient, precomputed, radius, extra_pass)
+        target = np.vstack((params.loadings, params.offset)) + step.move
+        radius = max(step.length, radius or 0.0)
+        return Climb(last.passes, value, step.gain, step.length, step.inside, radius, target)
+
+    def _newton(
+        self, gradient: Float, precomputed: LogisticPrecomputed, radius: float | None, extra_pass: ExtraPass
+    ) -> NewtonStep:
+        """The Newton step; turning the components, which changes nothing, is held back by a curvature of its own."""
+        k, loadings = self.n_components, precomputed.params.loadings
+        matrices = extra_pass(self._column_curvature, precomputed)
+        matrices[:, range(k), range(k)] += self.ridge
+        matrices[:, k, k] += 1e-10 * max(1.0, self.total_weight)
+        if not self.with_offset:
+            matrices[:, k, :], matrices[:, :, k] = 0.0, 0.0
+            matrices[:, k, k] = 1.0
+        stiffness = 0.5 * self.ridge / max(float((loadings**2).sum()), 1e-12)
+
+        def curve(turn: Float) -> Float:
+            bent = -extra_pass(self._slope_change, precomputed, turn)
+            twist = turn[:k] @ loadings.T
+            bent[:k] += self.ridge * turn[:k] + stiffness * ((twist - twist.T) @ loadings)
+            bent[:, ~self.active] = 0.0
+            bent[k] *= self.with_offset
+            return bent
+
+        return newton_step(gradient, curve, Metric(matrices), radius)
+
+    def _column_curvature(self, block: Block, rows: Float, precomputed: LogisticPrecomputed) -> Float:
+        """Curvature (D, K + 1, K + 1) by the loadings and offset of every column, scores held."""
+        k, weights = self.n_components, block.row_weights()
+        out = np.zeros((block.n_columns, (k + 1) ** 2))
+        for part, codes in self.tiles(block):
+            on = sigmoid(self.odds(rows[part], precomputed))
+            long = np.column_stack((rows[part], np.ones(len(codes))))
+            products = (long[:, :, None] * long[:, None, :]).reshape(len(long), -1) * weights[part, None]
+            out += np.where(codes <= ONE, on * (1.0 - on), 0.0).T @ products
+        return out.reshape(-1, k + 1, k + 1)
+
+    def _slope_change(self, block: Block, rows: Float, precomputed: LogisticPrecomputed, turn: Float) -> Float:
+        """Change (K + 1, D) of the slope along a direction of loadings and offset."""
+        from .kernels import curve_rows
+
+        k, weights = self.n_components, block.row_weights()
+        width = precomputed.padded.shape[1]
+        keep = [*range(k), width]
+        along, sums = np.zeros((block.n_columns, width + 1)), np.zeros((block.n_columns, width + 1))
+        along[:, keep] = turn.T
+        for part, codes in self.tiles(block):
+            scores = padded(rows[part])
+            curve_rows(codes, precomputed.padded, precomputed.offset, self.ridge, weights[part], scores, along, sums)
+        return np.ascontiguousarray(sums[:, keep].T)
+
+    def propose(self, params: LogisticParams, updated: LogisticParams) -> LogisticParams | None:
+        """The end of the Newton step."""
+        climb = None if updated.climb is None else Climb(*updated.climb)
+        if climb is None or climb.target is None or not np.isfinite(climb.target).all():
+            return None
+        return LogisticParams(climb.target[:-1], climb.target[-1], climb._replace(taken=True))
+
+    def stop_measure(self, old: LogisticParams, new: LogisticParams) -> float | None:
+        """Newton's decrement: the root of the nats per cell that are left to gain; None where the bound climbs alone."""
+        if self.solver == "mm" or not self.accelerate:
+            return None
+        climb = Climb(*new.climb) if new.climb is not None else Climb(0)
+        if climb.gain <= UNSEEN * abs(climb.value):
+            return 0.0
+        return float(np.sqrt(climb.gain / self.n_cells)) if climb.inside else np.inf
 
     def _solve_columns(self, params: LogisticParams, equations: Float) -> LogisticParams:
         """Loadings and offset of every column by weighted least squares under the bound."""
@@ -195,52 +289,26 @@ class LogisticModel(LinearModel):
         loadings = np.where(self.active, solved[:k], params.loadings)
         return LogisticParams(loadings, np.where(self.active, solved[k], params.offset))
 
-    def _remembered(self, params: LogisticParams, gradient: Float) -> Memory:
-        """The memory with this point taken in."""
-        point = self.to_point(params)
-        if params.memory is None:
-            nothing = np.empty((0, len(point)))
-            return Memory(point, gradient, nothing, nothing)
-        old = Memory(*params.memory)  # a checkpoint gives it back as a plain tuple
-        step, change = point - old.point, old.gradient - gradient  # of the negative, which is to be made small
-        steps, changes = old.steps, old.changes
-        if step @ change > 1e-10 * np.sqrt((step @ step) * (change @ change)):
-            steps, changes = np.vstack((steps, step))[-MEMORY:], np.vstack((changes, change))[-MEMORY:]
-        return Memory(point, gradient, steps, changes)
-
-    def to_point(self, params: LogisticParams) -> Float:
-        """Loadings and offset as one vector."""
-        return np.concatenate((params.loadings.ravel(), params.offset))
-
-    def propose(self, params: LogisticParams, updated: LogisticParams) -> LogisticParams | None:
-        """The L-BFGS step (two loops of Nocedal 1980)."""
-        if updated.memory is None or not len(updated.memory[2]):
-            return None
-        memory = Memory(*updated.memory)
-        direction = memory.gradient.copy()
-        inner = 1.0 / (memory.steps * memory.changes).sum(axis=1)
-        shares = np.empty(len(inner))
-        for i in reversed(range(len(inner))):
-            shares[i] = inner[i] * (memory.steps[i] @ direction)
-            direction -= shares[i] * memory.changes[i]
-        last = memory.changes[-1]
-        direction *= 1.0 / (inner[-1] * (last @ last))
-        for i in range(len(inner)):
-            direction += memory.steps[i] * (shares[i] - inner[i] * (memory.changes[i] @ direction))
-        point = memory.point + direction
-        if not np.isfinite(point).all():
-            return None
-        split = updated.loadings.size
-        return LogisticParams(point[:split].reshape(updated.loadings.shape), point[split:], memory)
-
     def finalize(self, point: Any, sweep: Any, complete: bool) -> tuple[LogisticParams, float]:
         """Principal axes, signs, and the remembered scores."""
-        params = LogisticParams(point.params.loadings, point.params.offset)
+        params = self._polished(point, sweep)
         gram, _ = sweep.map(_Gram(self), point.rows, self.precompute(params), keep_rows=False)
         params = self._principal(params, gram)
         precomputed = self.precompute(params)
         (stats, latent), _ = sweep.map(_Remember(self), point.rows, precomputed, keep_rows=False)
         return params._replace(latent=latent), self.objective(precomputed, stats)
+
+    def _polished(self, point: Any, sweep: Any) -> LogisticParams:
+        """A settled fit with one Newton step more, which gains less than the sums can show and doubles the digits."""
+        params, climb = LogisticParams(point.params.loadings, point.params.offset), point.params.climb
+        if climb is None or Climb(*climb).target is None:
+            return params
+        precomputed, radius = self.precompute(params), Climb(*climb).radius
+        stats, rows = sweep.map(self.e_step, point.rows, precomputed)
+        step = self._newton(self._gradient(params, stats), precomputed, radius, extra_pass_over(sweep, rows))
+        if not step.inside or step.gain > SETTLED * self.n_cells:
+            return params
+        return LogisticParams(params.loadings + step.move[:-1], params.offset + step.move[-1])
 
     def _principal(self, params: LogisticParams, gram: Float) -> LogisticParams:
         """The same log odds with centred, uncorrelated scores as large as the loadings; signs by the largest loading."""
@@ -371,6 +439,16 @@ class LogisticModel(LinearModel):
         d, n = int(self.active.sum()), round(self.total_weight)
         k = min(self.n_components, d, n)  # the rank that log odds of this size can have
         return max(1, n * k + d * (k + self.with_offset) - k * k)
+
+
+def _radius(last: Climb, value: float) -> float | None:
+    """The radius of the trust region, by what the last step gained of what it was to gain."""
+    if last.radius is None:
+        return None
+    share = (value - last.value) / last.gain if last.taken else 0.0
+    if share < 0.25:
+        return 0.25 * last.length
+    return 2.5 * last.radius if share > 0.75 and not last.inside else last.radius
 
 
 class _Gram:

@@ -237,6 +237,27 @@ def weights_are_repeats(family: Family, folder: Path) -> None:
     return assert_close(weighted, repeated, max(1e-7, family.close))
 
 
+def settled_fits_agree(family: Family, folder: Path) -> None:
+    """Where a fit settles depends neither on the order of rows nor on blocks nor on weights in place of repeats.
+
+    From the same start, that is: other starts may end in other optima, of which a fit keeps the best.
+    """
+    _needs(not family.seeded_at_rows, "starts are drawn at rows: true in distribution only")
+    _needs(family.takes("tol", "block_rows"), "it does not settle")
+    table, rng = family.table(), np.random.default_rng(2)
+    asked = {"max_iter": 3000} if family.thorough else {"max_iter": 300, "n_init": 1}
+    longest: dict[str, Any] = {name: value for name, value in asked.items() if family.takes(name)}
+    straight = family.fitted(**longest)
+    _needs(hasattr(straight, "objective_"), "it has no objective")
+    turned = family.fit(table[rng.permutation(len(table))], block_rows=7, **longest)
+    np.testing.assert_allclose(turned.objective_, straight.objective_, rtol=1e-8)
+    if family.weighted:
+        weights = rng.integers(0, 4, len(table))
+        weighted = family.fit(table, sample_weight=weights, **longest)
+        repeated = family.fit(np.repeat(table, weights, axis=0), **longest)
+        np.testing.assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-8)
+
+
 def permuted_columns_give_the_same_model(family: Family, folder: Path) -> None:
     """A table with its columns in another order has the same model with its columns in that order.
 
@@ -647,6 +668,7 @@ CONTRACTS: dict[str, Callable[[Family, Path], None]] = {
         threads_do_not_matter,
         rows_may_be_permuted,
         weights_are_repeats,
+        settled_fits_agree,
         permuted_columns_give_the_same_model,
         permuted_columns_are_refused,
         unknown_cells_are_dropped,
