@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, with no expected failures, on instances with ``binarize`` set."""
+"""scikit-learn's own checks on instances with ``binarize`` set: tuned ones that pass them all, and defaults."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Binarizer
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data, parametrize_with_checks
 
+import latentbits
 from latentbits import (
     PLSA,
     AspectBernoulli,
@@ -30,6 +31,7 @@ from latentbits import (
     VariationalBernoulliMixture,
 )
 from latentbits.datasets import make_mixture
+from latentbits.families import BY_CLASS
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::latentbits.errors.LatentBitsWarning",
@@ -94,6 +96,74 @@ def test_scikit_learn(estimator, check):
 )
 def test_scikit_learn_of_variants(estimator, check):
     check(estimator)
+
+
+# Why a check fails on an instance with default options.  A change of these tables is a change of what users get.
+CLASSES = "it asks for 2 or 4 columns of predict_proba, and this family has as many classes as it is told or finds"
+RATINGS = "predict answers for users and items, and takes no table"
+ITEMS = "items are found by name or number: a table with fewer of them is no error"
+WORDS = "what is not a number is refused, in other words than the check's"
+NO_RATINGS = "a table without items is told to have no ratings"
+NEGATIVE = "it draws negative values also for estimators that say that they take none"
+OF_CLASSES = {"check_estimator_sparse_array": CLASSES, "check_estimator_sparse_matrix": CLASSES}
+OF_RATINGS = {
+    "check_complex_data": WORDS,
+    "check_dict_unchanged": RATINGS,
+    "check_dtype_object": RATINGS,
+    "check_estimator_sparse_array": RATINGS,
+    "check_estimator_sparse_matrix": RATINGS,
+    "check_estimators_dtypes": RATINGS,
+    "check_estimators_empty_data_messages": NO_RATINGS,
+    "check_estimators_pickle": RATINGS,
+    "check_estimators_unfitted": RATINGS,
+    "check_f_contiguous_array_estimator": RATINGS,
+    "check_fit2d_predict1d": RATINGS,
+    "check_fit_idempotent": RATINGS,
+    "check_methods_sample_order_invariance": RATINGS,
+    "check_methods_subset_invariance": RATINGS,
+    "check_n_features_in_after_fitting": RATINGS,
+    "check_sample_weight_equivalence_on_dense_data": RATINGS,
+    "check_sample_weight_equivalence_on_sparse_data": RATINGS,
+    "check_transformer_general": ITEMS,
+}
+UNMET = {
+    "BayesianBernoulliMixture": OF_CLASSES,
+    "BernoulliGaussClassifier": {"check_decision_proba_consistency": NEGATIVE},
+    "BernoulliGaussRecommender": OF_RATINGS,
+    "BinaryGTM": OF_CLASSES,
+    "DPBernoulliMixture": OF_CLASSES,
+    "GaussianPLSA": OF_RATINGS,
+    "VariationalBernoulliMixture": OF_CLASSES,
+}
+# Families whose defaults are quick enough for every run; of the others the slow tests run all checks.
+QUICK = {"BernoulliMixture", "LatentTrait", "PLSA", "RestrictedBoltzmann", "VariationalBernoulliMixture"}
+
+
+def default(name):
+    """An instance with default options; no check draws zeros and ones, so values are cut at 0.5."""
+    cls = getattr(latentbits, name)
+    return cls(**({"binarize": 0.5} if "binarize" in cls().get_params() else {}))
+
+
+def unmet(estimator):
+    """The checks that a default instance cannot pass, with the reasons."""
+    return UNMET.get(type(estimator).__name__, {})
+
+
+@parametrize_with_checks([default(name) for name in BY_CLASS if name in QUICK], expected_failed_checks=unmet)
+def test_defaults(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([default(name) for name in BY_CLASS if name not in QUICK], expected_failed_checks=unmet)
+def test_slow_defaults(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", ["AspectBernoulli", "LogisticPCA", "MixtureOfUnigrams", "NoisyOrComponentAnalysis"])
+def test_weights_are_repeats_by_default(name):
+    check_sample_weight_equivalence_on_dense_data(name, default(name))
 
 
 def test_pipeline_grid_and_html():

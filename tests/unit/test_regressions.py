@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 import latentbits
-from latentbits import BernoulliMixture
+from latentbits import BernoulliGaussMixture, BernoulliMixture, MixtureOfUnigrams
 from latentbits.data.source import open_source
 from latentbits.data.summary import totals
 from latentbits.datasets import make_mixture
@@ -363,3 +363,11 @@ def test_sizes_that_make_sense_are_let_through(monkeypatch):
         BernoulliMixture(10**5000).fit(table)
     with pytest.raises(InputError, match="5 to 1,000,000; got 1000000000000"):
         latentbits.RestrictedBoltzmann(2, n_sweeps=10**12).fit(table)
+
+
+@pytest.mark.filterwarnings("ignore::latentbits.errors.LatentBitsWarning")
+def test_proportional_rows_raise_no_foreign_warning():
+    """Rows that are multiples of two others begin as two clusters, whatever the number of topics."""
+    X = np.outer(np.arange(1, 7), [1.0, 2.0, 0.0]) + np.outer([0, 1] * 3, [0.0, 0.0, 1.0]) * np.arange(1, 7)[:, None]
+    for model in (BernoulliGaussMixture(3, n_keywords=1, random_state=0), MixtureOfUnigrams(3, random_state=0)):
+        assert np.isfinite(model.fit(X).objective_)

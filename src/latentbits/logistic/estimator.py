@@ -17,7 +17,7 @@ from ..errors import InputError
 from ..maths.empirical_bayes import LatentSample
 from .linear import sigmoid
 from .loadings import LoadingsTable
-from .model import LogisticModel, LogisticParams
+from .model import Climb, LogisticModel, LogisticParams
 
 
 @option_fields
@@ -79,7 +79,7 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
     [0.0, 0.0, 1.0, 1.0]
     """
 
-    record_types: ClassVar[dict[str, Any]] = records(LogisticModel, LogisticParams, LatentSample, Totals)
+    record_types: ClassVar[dict[str, Any]] = records(LogisticModel, LogisticParams, Climb, LatentSample, Totals)
     fitted_types: ClassVar[Mapping[str, Any]] = {
         "_params": LogisticParams,
         "_model": LogisticModel,

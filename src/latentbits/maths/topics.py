@@ -6,6 +6,7 @@ A model of topics has ``summed(block, shares)``, the sums of a block whose rows 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -164,15 +165,18 @@ def _from_sums(model: Any, sweep: Any, question: Any) -> Any:
 
 
 def kmeans_start(model: Any, sweep: Any, n_columns: int, seed: int, restart: int) -> Any:
-    """k-means on rows of unit length."""
+    """k-means on rows of unit length; that fewer of them differ than there are topics is no doubt of its own."""
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
     sample: ValueSample = sweep.map(_Take(), [None] * sweep.n_blocks, keep_rows=False)[0]
     table = sample.unit_rows(n_columns)
     if table.shape[0] < model.n_components:
         return random_start(model, sweep, seed, restart, COLD[0])
     means = KMeans(model.n_components, n_init=3, random_state=(seed + restart) % 2**32)
-    centers = means.fit(table, sample_weight=sample.weights).cluster_centers_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        centers = means.fit(table, sample_weight=sample.weights).cluster_centers_
     return _from_sums(model, sweep, _Nearest(model, centers))
 
 
