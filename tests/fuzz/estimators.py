@@ -237,6 +237,7 @@ def check(number: int) -> str | None:
     draw = Draw(number)
     strict()
     warnings.simplefilter("ignore", DataConversionWarning)  # scikit-learn's word about classes in a column
+    warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
     model = draw.subject.make(**draw.options) if draw.fits else FITTED[draw.subject.name]
     if not hasattr(model, draw.method):
         return None

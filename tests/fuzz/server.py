@@ -43,6 +43,7 @@ def run(module: str, n_draws: int, n_servers: int = 1, first: int = 0) -> list[d
             server.wait()
             out.seek(0)
             text = out.read()
+            out.close()
             lines = [json.loads(line) for line in text.splitlines() if line.startswith('{"draw"')]
             assert server.returncode == 0 and lines, text[-3000:]
             told += lines
