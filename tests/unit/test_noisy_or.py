@@ -9,7 +9,7 @@ import pytest
 
 from latentbits.data.source import open_source
 from latentbits.data.summary import totals
-from latentbits.engine.em import _extra_pass_over
+from latentbits.engine.em import extra_pass_over
 from latentbits.engine.sweep import LocalSweep
 from latentbits.noisy_or import kernels, weight_kernels
 from latentbits.noisy_or.m_steps import _Probe, solve
@@ -146,7 +146,7 @@ def climb(X, k, params, kind, n_steps):
         precomputed = model.precompute(params)
         stats, rows = sweep.map(model.e_step, rows, precomputed)
         path.append(model.objective(precomputed, stats))
-        params = model.m_step(params, stats, _extra_pass_over(sweep, rows))
+        params = model.m_step(params, stats, extra_pass_over(sweep, rows))
     return np.array(path), params
 
 
@@ -172,7 +172,7 @@ def test_all_m_steps_meet():
         rows = [model.infer(block, model.precompute(params))[0]]
         stats, _ = model.e_step(block, rows[0], model.precompute(params))
         stats = stats._replace(mass=rows[0].sum(axis=0))
-        ends[kind] = solve(model, params, stats, _extra_pass_over(sweep, rows), cycles=60 if kind == "newton" else 25)
+        ends[kind] = solve(model, params, stats, extra_pass_over(sweep, rows), cycles=60 if kind == "newton" else 25)
     theta, theta0 = params.theta, params.theta0
     precomputed, known = model.precompute(params), np.full(5, 60.0)
     ones = (X == 1).sum(axis=0)
