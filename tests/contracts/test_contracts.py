@@ -55,7 +55,7 @@ def test_contract_at_length(family, contract, tmp_path):
 
 
 # Ratings are read from what lies in memory; files go through the commands.
-UNREAD_RATINGS = {"pandas nullable", *KINDS["text files"], *KINDS["binary files"]}
+UNREAD_RATINGS = {*KINDS["text files"], *KINDS["binary files"]}
 OPTIONS = {"default blocks": {}, "blocks": {"block_rows": 50}, "weights": {"block_rows": 50, "weighted": True}}
 
 

@@ -74,6 +74,7 @@ def test_killed_at_random_moments(tmp_path, number):
 
 def test_interrupted_on_the_command_line(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LATENTBITS_CHECKPOINT_SECONDS", "0.05")
     table = make_mixture(3000, 40, 8, random_state=1).data.astype(int)
     np.savetxt(
         tmp_path / "t.csv", table, fmt="%d", delimiter=",", header=",".join(f"c{j}" for j in range(40)), comments=""
@@ -83,10 +84,9 @@ def test_interrupted_on_the_command_line(capsys, tmp_path, monkeypatch):
         [sys.executable, "-m", "latentbits", *command, "-o", "cut.latentbits"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ,
     )  # fmt: skip
-    for line in process.stderr:
-        if "pass 50" in line:
-            process.send_signal(signal.SIGINT)
-            break
+    while not Path("cut.latentbits.checkpoint").exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 1 and "--resume" in errors and "Traceback" not in errors
     assert Path("cut.latentbits.checkpoint").exists() and not Path("cut.latentbits").exists()

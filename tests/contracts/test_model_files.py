@@ -306,11 +306,14 @@ def test_checkpoints_and_callbacks_do_not_travel(tmp_path):
 def test_plain_attributes_travel(tmp_path):
     path, *_ = saved(tmp_path)
     model = latentbits.load(path)
-    model.reading_ = {"one": ["yes", "x"], "rules": {"q1": 4.5}, "ids": None}
-    model.component_names_ = ["pop voters", "others"]
-    model.save(path)
+    model.reading_ = {"one": ["yes", "x"], "rules": [{"columns": ["q1"], "above": 4.5}], "id_column": "who"}
+    model.name_components({1: "pop voters"}).save(path)
     again = latentbits.load(path)
     assert (again.reading_, again.component_names_) == (model.reading_, model.component_names_)
+    model.reading_ = {"rules": {"q1": 4.5}}
+    model.save(path)
+    with pytest.raises(FileError, match="reading_ says rules"):
+        latentbits.load(path)
 
 
 def test_files_of_other_versions_may_lack_what_they_did_not_have(tmp_path):

@@ -11,6 +11,7 @@ import pytest
 
 import latentbits
 from latentbits.cli.main import app, main
+from latentbits.data.readers import CodesReader
 from latentbits.datasets import make_mixture
 from latentbits.datasets.embedded import path_of
 
@@ -35,7 +36,7 @@ def runs(capsys, text):
 
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
-    """A table that needs options, in a folder with a space in its name, and two models of it."""
+    """A table that needs options, in a folder with a space in its name, and two models of its zeros and ones."""
     folder = tmp_path_factory.mktemp("tables") / "my tables"
     folder.mkdir()
     cells = make_mixture(60, 5, 2, spread=3.0, random_state=0).data.astype(int)
@@ -44,7 +45,8 @@ def survey(tmp_path_factory):
         lines.append(f"P{i:02d},{20 + i % 25}," + ",".join("ja" if cell else "nein" for cell in row))
     table = folder / "survey 1.csv"
     table.write_text("\n".join(lines) + "\n")
-    reader = latentbits.data.read_table(table, **WAYS).reader
+    plain = latentbits.data.read_table(table, **WAYS).reader
+    reader = CodesReader(plain.codes, plain.labels, plain.found)  # which remembers nothing
     model, blend = folder / "model 1.latentbits", folder / "blend.latentbits"
     latentbits.BernoulliMixture(2, n_init=1, random_state=0).fit(reader).save(model)
     latentbits.AspectBernoulli(2, n_init=1, tol=1e-3, random_state=0, n_phantom=1).fit(reader).save(blend)

@@ -16,6 +16,7 @@ from ..base.options import Check, Flag, Number, Share, Whole, option_fields
 from ..base.saving import SavesMixin
 from ..base.shell import keep_columns
 from ..base.sklearn_api import check_is_fitted, clone
+from ..data.matching import reordered
 from ..data.source import open_source
 from ..data.values import REALS
 from ..errors import InputError, InputTypeError, brief
@@ -161,7 +162,7 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
         -------
         (n_rows, n_kept) table
         """
-        return self._asked(super().transform, X)
+        return self._asked(super().transform, reordered(X, getattr(self, "feature_names_in_", None)))
 
     def inverse_transform(self, X: Any) -> Any:
         """A table with all features, those that are not kept 0.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InputError, need
+from ..errors import CellError, InputError, need
 from .models import Setting, Starts, _estimator, _row_names, _told, loaded
 from .options import Jobs, Json, Seed, TableFile, reads_table, writes_csv
 from .output import check_target, matrix_rows, write_json, write_rows
@@ -127,6 +127,8 @@ def _model(
     try:
         opened = table.open()
         return estimator.fit(opened.reader), opened
+    except CellError:  # the columns are told of
+        raise
     except InputError as error:
         raise InputError(f"{error}{_hint(table, str(error))}") from None
 

@@ -181,6 +181,9 @@ def fit(
     checkpoint = target.with_name(target.name + ".checkpoint")
     if resume and not checkpoint.exists():
         raise InputError(f"there is no checkpoint {checkpoint} to resume from; run without --resume.")
+    values = _takes_values(model)
+    if values:
+        check_numbers(table)
     estimator = _estimator(
         model,
         setting,
@@ -200,9 +203,6 @@ def fit(
         callbacks=listeners(),
     )
     estimator._check_options()
-    values = _takes_values(model)
-    if values:
-        check_numbers(table)
     place = followed(target)
     with _told(), held(place.with_name(f".{place.name}.lock"), target):
         opened = table.open(values=values)

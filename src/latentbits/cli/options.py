@@ -208,15 +208,20 @@ class TableFile:
         how.update({name: self.how[name] for name in ("label_columns", "one", "zero", "blank")}, rules=self._rules())
         how["fields"] = None if self.how["fields"] is None else self.how["fields"].split(",")
         if estimator is None:
-            self.table = read_table(self.path, binarize=REALS if values else self.binarize, **how)
-            return self.table
+            return self._checked(read_table(self.path, binarize=REALS if values else self.binarize, **how))
         if hasattr(estimator, "reading_"):
             how["reading"] = Reading.of_record(estimator.reading_)
         names = getattr(estimator, "feature_names_in_", None)
         columns = None if names is None else [str(name) for name in names]
         binarize = estimator.binarize if self.binarize is None else self.binarize
-        self.table = read_table(self.path, binarize=binarize, columns=columns, **how)
-        return self.table
+        return self._checked(read_table(self.path, binarize=binarize, columns=columns, **how))
+
+    def _checked(self, opened: Any) -> Any:
+        """The table; cells that are known to be none are told of before rows are looked for."""
+        self.table, found = opened, getattr(opened.reader, "found", None)
+        if found is not None and not found.reals:
+            found.raise_if_any(self.path, opened.reader.labels)
+        return opened
 
     def _rules(self) -> list[Any]:
         """The rules for columns, of what was typed."""

@@ -138,6 +138,14 @@ def codes_of_plan(
     return codes
 
 
+def reordered(X: Any, wanted: Sequence[str] | None) -> Any:
+    """A frame with the wanted columns, in their order; other tables as they are."""
+    columns = getattr(X, "columns", None)
+    if wanted is None or columns is None or not all(isinstance(name, str) for name in columns):
+        return X
+    return X if list(columns) == list(wanted) else X[match(list(columns), wanted)]
+
+
 def in_order(reader: Any, wanted: Sequence[str] | None) -> Any:
     """A reader with the wanted columns, in their order, if its columns have names."""
     names = reader.labels.columns

@@ -69,6 +69,10 @@ NO_ANSWER |= {
     "-",
 }
 MOST_LINES = 10
+MOST_FIELDS = 4  # of a line of long form
+MAYBE_EVENTS = (
+    " If every line is an event or an edge (who, what), say --format triples; if it is a basket, --format transactions."
+)
 MOST_STEPS = 10  # of a scale
 MOST_OPENED = 30  # values of a column that may be opened into indicators
 MOST_VALUES = 10_000  # distinct values remembered per column
@@ -291,6 +295,7 @@ def advice(path: Path | str, columns: Sequence[Column], command: Sequence[str]) 
             f"{path}: none of its {len(columns)} columns is 0/1, yes/no or of another two values, e.g. {columns[0].name!r} "
             f"({_described(columns[0])}). Such tables are made of answers to yes/no questions; numbers can be cut with "
             "--binarize, and words for cells be named with --one, --zero and --blank."
+            + (MAYBE_EVENTS if len(columns) <= MOST_FIELDS else "")
         )
     found.others([column for column in odd if column not in coded])
     lines = found.lines
