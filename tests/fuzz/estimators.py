@@ -101,7 +101,9 @@ def _frame(rows: list[list[object]], container: str):
     import polars as pl
     import pyarrow as pa
 
-    changed: tuple[type, ...] = (complex, np.complexfloating) if container in ("polars", "lazy", "arrow") else ()
+    changed: tuple[type, ...] = (
+        (complex, np.complexfloating, decimal.Decimal) if container in ("polars", "lazy", "arrow") else ()
+    )
     if container == "sparse frame":
         changed = (str, bytes, complex, np.complexfloating, np.datetime64, np.timedelta64)
         changed += (decimal.Decimal, fractions.Fraction)

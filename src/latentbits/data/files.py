@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
@@ -340,7 +341,7 @@ def _read_arrays(path: Path, kind: str, how: Reading) -> Reader:
         return _read_npz(path, how)
     except InputError:
         raise
-    except (ValueError, OSError, EOFError, KeyError, OverflowError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, KeyError, OverflowError, zipfile.BadZipFile, zlib.error) as error:
         raise FileError(f"{path} is not a readable .{kind} table ({error}).") from None
 
 

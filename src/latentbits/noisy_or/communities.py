@@ -10,7 +10,7 @@ from ..base import frame_of
 from ..base.components import numbered
 from ..base.options import Share, Whole
 from ..data.block import Block, Float
-from ..errors import need
+from ..errors import InputError, need
 from .sources import Sources
 
 # A link of at least this probability makes a column a member.
@@ -178,6 +178,9 @@ class Communities(Sources):
         graph = nx.Graph()
         names, nodes = self._feature_names(), numbered(self._noun, self.n_components)
         posteriors = None if X is None else self._ask(X).by_rows("represent")
+        if posteriors is not None and row_names is not None:
+            if isinstance(row_names, (str, dict)) or np.shape(row_names) != (len(posteriors),):
+                raise InputError(f"{self._name}: row_names must hold one name per row ({len(posteriors)}).")
         sizes = self._expected_rows() if posteriors is None else posteriors.sum(axis=0)
         for k, called in enumerate(self.component_names_):
             graph.add_node(nodes[k], kind="community", label=called, rows=float(sizes[k]))

@@ -70,7 +70,10 @@ class Sources(LatentBitsEstimator):
         (n_rows, n_features) array
         """
         self._check_fitted()
-        codes = np.asarray(codes)
+        try:
+            codes = np.asarray(codes)
+        except ValueError:
+            codes = np.empty(0)
         width = -(-self.n_components // 8)
         if codes.dtype != np.uint8 or codes.ndim != 2 or codes.shape[1] != width:
             raise InputError(f"{self._name}: codes must be bytes of shape (rows, {width}), as encode gives them.")
@@ -154,8 +157,7 @@ class Sources(LatentBitsEstimator):
         -------
         (n_rows,) array
         """
-        if method not in METHODS:
-            raise InputError(f"{self._name}: method must be one of {', '.join(map(repr, METHODS))}; got {method!r}.")
+        self._check("method", method, OneOf(METHODS))
         self._check_fitted()
         if method == "bound":
             return self._ask(X).by_rows("log_prob")
