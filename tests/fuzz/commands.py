@@ -37,6 +37,7 @@ WORDS = (
 SHORT = {"--max-iter": "2", "--restarts": "1", "--n-init": "1", "--budget": "1s", "--folds": "1", "--chains": "1"}
 SHORT |= {"--warmup": "2", "--draws": "2", "--components": "2"}
 SLOW = ("explore", "compare", "reproduce", "select", "report", "doctor")
+LONG = {"--help", "--all", "--full"}  # the last two run experiments for minutes and hours
 KEPT: dict[str, bytes] = {}
 # What imports all that commands use.
 WARMING = (
@@ -120,7 +121,7 @@ class Draw:
     def _options(self, command) -> list[str]:
         """Options that keep it short, and often one or two with odd values."""
         out, odd = [], []
-        options = [one for one in command.params if one.param_type_name == "option" and "--help" not in one.opts]
+        options = [one for one in command.params if one.param_type_name == "option" and not LONG & set(one.opts)]
         names = {name for one in options for name in one.opts}
         for name, value in SHORT.items():
             if name in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -169,7 +170,7 @@ class TableFile:
         from ..datasets import PREPARED, fetch
         from ..datasets.embedded import FILES, aside_of, path_of
 
-        if self.path == "-" or Path(self.path).exists() or (self.path not in FILES and self.path not in PREPARED):
+        if self.path == "-" or os.path.exists(self.path) or (self.path not in FILES and self.path not in PREPARED):
             return self
         if self.path in PREPARED:
             return self._at(str(fetch(self.path)))

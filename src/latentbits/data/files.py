@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 import zipfile
 import zlib
@@ -213,8 +214,8 @@ def read_table(
         check_threshold(binarize)
     place = Path(path)
     standard_input = str(path) == "-"
-    if not standard_input and not place.exists():
-        raise FileError(f"there is no file {place}.")
+    if not standard_input and not os.path.exists(place):  # False for what cannot be a name, too
+        raise FileError(f"there is no file {str(place)[:200]}.")
     given: dict[str, Any] = {"format": format, "delimiter": delimiter, "header": header, "encoding": encoding}
     given["fields"] = None if fields is None else list(fields)
     how = _reading(place, reading, {name: value for name, value in given.items() if value is not None})

@@ -131,7 +131,7 @@ def read_sealed(path: str | os.PathLike[str], kind: str) -> tuple[dict[str, Any]
     """Read a sealed file of the given kind, or say why not."""
     from safetensors import SafetensorError, safe_open
 
-    if not Path(path).is_file():
+    if not os.path.isfile(path):
         raise FileError(f"there is no file {path}.")
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
