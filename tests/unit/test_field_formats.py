@@ -13,11 +13,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from latentbits.data.formats import FIELD_FORMATS, GENE_CSV, surveys
+import latentbits
+from latentbits.data import open_source, read_table
+from latentbits.data.formats import FIELD_FORMATS, GENE_CSV, hdf5, surveys
 from latentbits.data.formats.apart import read_apart
 from latentbits.data.formats.genes import is_gene_table
 from latentbits.data.raw import RawTable, values_of
 from latentbits.errors import FileError, InputError, MissingExtraError
+
+from .test_cli import run
 
 DAY = datetime.date(2020, 1, 2)
 
@@ -441,8 +445,9 @@ def read_or_refused(path):
 
 @pytest.fixture
 def in_this_process(monkeypatch):
-    """Surveys are read here, which spares the start of a process per file."""
-    monkeypatch.setattr(surveys, "read_apart", lambda read, path, *arguments: read(path, *arguments))
+    """Surveys and HDF5 are read here, which spares the start of a process per file."""
+    for module in (surveys, hdf5):
+        monkeypatch.setattr(module, "read_apart", lambda read, path, *arguments: read(path, *arguments))
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
@@ -460,9 +465,11 @@ def test_damaged_files_are_refused(tmp_path, suffix, in_this_process):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", [".sav", ".zsav", ".por", ".dta", ".xpt", ".xlsx", ".Rtab", ".json.biom"])
+@pytest.mark.parametrize(
+    "suffix", [".sav", ".zsav", ".por", ".dta", ".xpt", ".xlsx", ".Rtab", ".json.biom", ".h5ad", ".biom"]
+)
 def test_spotted_files_are_read_or_refused(tmp_path, suffix):
-    """Some of these crash the parser of SPSS files."""
+    """Some of these crash the parsers of SPSS and HDF5 files, or make them hang."""
     whole = WRITERS[suffix](tmp_path / f"whole{suffix}").read_bytes()
     damaged = tmp_path / f"damaged{suffix}"
     rng = np.random.default_rng(1)
@@ -523,3 +530,67 @@ def test_old_workbooks_need_calamine(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(MissingExtraError, match=r"\.xls files needs the package 'python-calamine'"):
         decode(tmp_path / "a.xls")
+
+
+# As tables.
+
+
+def codes(table):
+    return open_source(table).block(0).codes().tolist()
+
+
+def test_files_of_fields_are_tables(tmp_path, in_this_process):
+    table = read_table(single_cells(tmp_path / "c.h5ad"), binarize=0, label_columns=["type"])
+    assert codes(table) == [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]] and table.columns == ["g1", "Gü", "g3"]
+    assert table.ids[2] == "zelle_ä" and table.labels == {"type": ["T", "B", "", "β"]}
+    for suffix in (".sav", ".dta"):
+        how = {"one": ["ja"], "zero": ["nein", "3"], "label_columns": ["town", "day"]}
+        table = read_table(survey(tmp_path / f"s{suffix}"), **how)
+        assert codes(table) == [[1, 0], [0, 1], [2, 0], [2, 1], [2, 1], [0, 2]] and table.columns == ["q1", "q2"]
+        assert table.labels["town"][0] == "Köln" and table.labels["day"] == ["2020-01-02"] * 6
+    book = workbook(tmp_path / "b.xlsx")
+    rest = ["Ort Kreis", "day", "err", "2020", "all blank"]
+    table = read_table(book, id_column="column A", label_columns=[name for name in rest if name in names_of(book)])
+    assert codes(table)[0][:2] == [1, 1] and table.ids == ["r1", "r2", "r3"]
+    assert codes(read_table(book, sheet="zwei", binarize=2)) == [[1]]
+    for path in (rtab(tmp_path / "g.Rtab"), gene_csv(tmp_path / "gene_presence_absence.csv", ROARY[:3], False)):
+        table = read_table(path)
+        assert codes(table) == PRESENT.T.tolist() and table.ids == GENOMES and table.columns == GENES
+    for kind in ("hdf5", "json"):
+        table = read_table(biom_file(tmp_path / f"{kind}.biom", kind), binarize=0, label_columns=["site"])
+        assert codes(table) == [[0, 1], [1, 0], [1, 0]] and table.labels["site"] == ["Darm", "β", "skin"]
+    with pytest.raises(InputError, match="named columns"):
+        read_table(tmp_path / "c.h5ad", one=["x"])
+    with pytest.raises(InputError, match="a sheet cannot be chosen"):
+        read_table(tmp_path / "c.h5ad", sheet="x")
+    with pytest.raises(InputError, match="has no column 'typ'; did you mean 'type'"):
+        read_table(tmp_path / "c.h5ad", label_columns=["typ"])
+
+
+def names_of(path):
+    return decode(path).names
+
+
+def test_memberships_are_written_back_by_the_command(tmp_path, capsys):
+    anndata, pd = pytest.importorskip("anndata"), pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = sp.csr_matrix((rng.random((40, 6)) < 0.4).astype(np.float32))
+    path, model, out = tmp_path / "c.h5ad", tmp_path / "m.latentbits", tmp_path / "out.h5ad"
+    with anndata_may_warn():
+        anndata.AnnData(X, obs=pd.DataFrame({"type": ["a", "b"] * 20}, index=[f"c{i}" for i in range(40)])).write_h5ad(
+            path
+        )
+    run(capsys, "fit", path, "-k", 2, "--starts", 1, "-o", model)
+    run(capsys, "transform", model, path, "-o", out)
+    with anndata_may_warn():
+        found = anndata.read_h5ad(out)
+    np.testing.assert_allclose(found.obsm["X_latentbits"], latentbits.load(model).transform(path))
+    assert list(found.uns["latentbits"]["names"]) == ["class 1", "class 2"]
+    (tmp_path / "t.csv").write_text("0,1\n1,0\n")
+    assert ".h5ad file" in run(capsys, "transform", model, tmp_path / "t.csv", "-o", out, code=2)[1]
+    assert "must be one of" in run(capsys, "impute", model, path, "-o", out, code=2)[1]
+
+
+def test_surveys_are_diagnosed(tmp_path, capsys):
+    _, err = run(capsys, "data", "describe", survey(tmp_path / "s.sav"), code=2)
+    assert "'town'" in err and "--label town" in err and "For example: latentbits data describe" in err

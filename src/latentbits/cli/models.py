@@ -257,13 +257,22 @@ def transform(
     out: Out = None,
     as_json: Json = False,
 ) -> None:
-    """Represent every row of TABLE by the components of MODEL."""
-    check_target(out, as_json)
+    """Represent every row of TABLE by the components of MODEL; of an h5ad file also in obsm of a copy, OUT."""
+    back = out if out is not None and out.endswith(".h5ad") else None
+    if back is not None and not table.path.endswith(".h5ad"):
+        raise InputError(f"{back}: memberships can be written into a copy of an .h5ad file, and {table.path} is none.")
+    check_target(None if back else out, as_json)
     estimator = loaded(model, table, "transform")
     with _told():
         opened = _opened_for(estimator, table)
         values = estimator.transform(opened.reader)
     _tell_kinds(estimator)
+    if back is not None:
+        from ..data.formats.h5ad import write_obsm
+
+        write_obsm(Path(table.path), Path(back), "X_latentbits", values, list(estimator.get_feature_names_out()))
+        print(f"wrote obsm['X_latentbits'] of {len(values)} rows to {back}", file=sys.stderr)
+        return
     write_rows(*matrix_rows(values, list(estimator.get_feature_names_out()), opened), out, as_json)
 
 

@@ -87,6 +87,8 @@ Fields = Annotated[
     typer.Option("--fields", help="Of triples: the fields that are row, column and value, e.g. user,item or 1,3."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else on standard output.")]
+Sheet = Annotated[str | None, typer.Option("--sheet", help="Of workbooks: the sheet; default: the first.")]
+Layer = Annotated[str | None, typer.Option("--layer", help="Of h5ad files: the layer; default: X.")]
 Out = Annotated[str | None, typer.Option("--out", "-o", help="Output file (.csv, .csv.gz, .parquet); default: stdout.")]
 SafeCsv = Annotated[
     bool,
@@ -113,10 +115,12 @@ _HOW_WRITTEN = {
     "ticked": (Ticked, None),
     "indicators": (Indicators, None),
     "fields": (Fields, None),
+    "sheet": (Sheet, None),
+    "layer": (Layer, None),
 }
 
 
-_PLAIN = ("format", "id_column", "delimiter", "header", "fields")
+_PLAIN = ("format", "id_column", "delimiter", "header", "fields", "sheet", "layer")
 WORDS = ("one", "zero", "blank", "ones", "above", "ticked", "indicators")
 
 
@@ -142,7 +146,7 @@ class TableFile:
     def given(self) -> list[str]:
         """The options that say how it is written, as they are typed."""
         out: list[str] = []
-        for name in ("encoding", "format", "delimiter", "id_column", "fields"):
+        for name in ("encoding", "format", "delimiter", "id_column", "fields", "sheet", "layer"):
             out += [] if self.how[name] is None else [f"--{name.removesuffix('_column')}", self.how[name]]
         if self.how["header"] is not None:
             out.append("--header" if self.how["header"] else "--no-header")
@@ -204,7 +208,8 @@ class TableFile:
         from ..data.values import REALS
 
         how: dict[str, Any] = {
-            name: self.how[name] for name in ("format", "id_column", "delimiter", "header", "encoding")
+            name: self.how[name]
+            for name in ("format", "id_column", "delimiter", "header", "encoding", "sheet", "layer")
         }
         how.update({name: self.how[name] for name in ("label_columns", "one", "zero", "blank")}, rules=self._rules())
         how["fields"] = None if self.how["fields"] is None else self.how["fields"].split(",")

@@ -470,7 +470,7 @@ def unreadable(record: Mapping[str, Any]) -> str | None:
         if name in ("one", "zero", "blank", "label_columns") and not _are_words(value):
             return f"must hold words for {name}"
     file = record.get("file", {})
-    texts = {name: file.get(name, "") for name in ("format", "delimiter", "encoding", "suffix")}
+    texts = {name: file.get(name, "") for name in ("format", "delimiter", "encoding", "suffix", "sheet", "layer")}
     if set(file) - {*texts, "header", "fields"} or not all(isinstance(text, str) for text in texts.values()):
         return "does not say how a file is written"
     if not isinstance(file.get("header", True), bool) or not _are_words(file.get("fields", [])):

@@ -19,15 +19,19 @@ from ..errors import FileError, InputError, InputTypeError, TableWarning
 from .checks import Labels, warn_of_repeated_ids
 from .convert import Binarize
 from .encoding import Encoding, Reading, Rule, rules_of
+from .formats import FIELD_FORMATS, GENE_CSV
+from .formats.genes import is_gene_table
 from .market import check_market
 from .matching import in_order
 from .numbers import check_threshold
-from .readers import ArrayReader, Reader, SparseReader, reader_of
-from .text import read_delimited, read_transactions, set_aside
+from .raw import RawTable
+from .readers import ArrayReader, ColumnsReader, Reader, SparseReader, reader_of
+from .text import UTF8, check_delimiter, delimiter_of, opened, read_delimited, read_transactions, set_aside
 from .triples import read_triples
 from .values import REALS, Reals
 
-FORMATS = ("csv", "tsv", "parquet", "npz", "npy", "mtx", "transactions", "triples")
+FIELDS = {suffix.removeprefix("."): field_format for suffix, field_format in FIELD_FORMATS.items()}
+FORMATS = ("csv", "tsv", "parquet", "npz", "npy", "mtx", "transactions", "triples", *FIELDS)
 FRAMES = ("csv", "tsv", "parquet")
 ALIASES = {"baskets": "transactions", "edges": "triples"}
 SUFFIXES = {
@@ -46,16 +50,6 @@ SUFFIXES = {
     ".transactions": "transactions",
     ".triples": "triples",
     ".edges": "triples",
-}
-
-
-FOREIGN = {
-    ".xlsx": "Excel",
-    ".xls": "Excel",
-    ".ods": "spreadsheet",
-    ".sav": "SPSS",
-    ".dta": "Stata",
-    ".sas7bdat": "SAS",
 }
 
 
@@ -149,8 +143,8 @@ def format_of(path: Path) -> str:
     if path.is_dir():
         return "parquet"
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
-    if suffixes and suffixes[-1] in FOREIGN:
-        raise InputError(f"{path}: {FOREIGN[suffixes[-1]]} files are not read; save the table as CSV.")
+    if suffixes and suffixes[-1] in FIELD_FORMATS:
+        return suffixes[-1].removeprefix(".")
     if not suffixes or suffixes[-1] not in SUFFIXES:
         raise InputError(
             f"{path}: the name does not tell the format. Name it with --format (format=...): one of {', '.join(FORMATS)}."
@@ -168,6 +162,8 @@ def read_table(
     header: bool | None = None,
     encoding: str | None = None,
     fields: Sequence[str] | None = None,
+    sheet: str | None = None,
+    layer: str | None = None,
     binarize: Binarize = None,
     columns: Sequence[str] | None = None,
     one: Sequence[str] = (),
@@ -185,13 +181,16 @@ def read_table(
         ``.mtx``, a transaction list, long triples, and the files of several fields (``.h5ad``, ``.sav``, ``.dta``, ``.xlsx``,
         ``.Rtab``, ``.biom``); ``"-"`` reads delimited text from standard input.
     format : str, optional
-        One of csv, tsv, parquet, npz, npy, mtx, transactions, triples; by default told by the name.
+        One of csv, tsv, parquet, npz, npy, mtx, transactions, triples, or the suffix of a field's files; by default told by
+        the name.
     id_column, label_columns : str, list of str
         Columns that are not cells; they are carried along.
     delimiter, header, encoding
         How delimited text is written; by default found out (the encoding is UTF-8).
     fields : sequence of str, optional
         Of triples: the fields of a line that are row, column and, perhaps, value, by name or by number from 1.
+    sheet, layer : str, optional
+        Of workbooks the sheet, of ``.h5ad`` files the layer; by default the first sheet, and X.
     binarize : float, optional
         Cells above it are 1, others 0.
     columns : sequence of str, optional
@@ -217,7 +216,7 @@ def read_table(
     if not standard_input and not os.path.exists(place):  # False for what cannot be a name, too
         raise FileError(f"there is no file {str(place)[:200]}.")
     given: dict[str, Any] = {"format": format, "delimiter": delimiter, "header": header, "encoding": encoding}
-    given["fields"] = None if fields is None else list(fields)
+    given.update(fields=None if fields is None else list(fields), sheet=sheet, layer=layer)
     how = _reading(place, reading, {name: value for name, value in given.items() if value is not None})
     words: dict[str, Any] = {
         name: tuple(word) for name, word in (("one", one), ("zero", zero), ("blank", blank)) if word
@@ -252,13 +251,13 @@ def _reading(place: Path, remembered: Reading | None, given: dict[str, Any]) -> 
 def _open_kind(path: Any, place: Path, kind: str, how: Reading, columns: Sequence[str] | None) -> Table:
     """The table of a file whose format is known."""
     how = replace(how, file={**how.file, "suffix": place.suffix.lower()})
+    decoded = _decoded(path, place, kind, how)
+    if decoded is not None:
+        return _of_raw(place, kind, decoded, how, columns)
     if kind not in FRAMES and kind != "npz" and (how.id_column is not None or how.label_columns) and columns is None:
         raise InputError(f"{kind} tables have no id or label columns to set aside.")
-    if kind not in FRAMES and kind != "triples" and not how.encoding.is_plain and columns is None:
-        raise InputError(
-            f"words and rules for cells (--one, --zero, --blank, --ones, --above, ...) are for tables of named columns, not "
-            f"for {kind}."
-        )
+    if kind not in FRAMES and kind != "triples" and columns is None:
+        _check_plain(kind, how)
     if kind in ("csv", "tsv"):
         if kind == "tsv":
             how = replace(how, file={"delimiter": "\t", **how.file})
@@ -275,6 +274,58 @@ def _open_kind(path: Any, place: Path, kind: str, how: Reading, columns: Sequenc
         parquet = ParquetReader(place, how, columns)
         return Table(parquet, parquet.ids, how.id_column or "id", parquet.label_values)
     return _of_arrays(place, kind, how, columns)
+
+
+def _check_plain(kind: str, how: Reading) -> None:
+    """Refuse words and rules for tables that hold numbers only."""
+    if not how.encoding.is_plain:
+        raise InputError(
+            "words and rules for cells (--one, --zero, --blank, --ones, --above, ...) are for tables of named columns, not "
+            f"for {kind}."
+        )
+
+
+def _decoded(path: Any, place: Path, kind: str, how: Reading) -> RawTable | None:
+    """The table of a file of a particular field; None if it is none."""
+    given = {name: how.file[name] for name in ("sheet", "layer") if name in how.file}
+    if kind in FIELDS:
+        decode = FIELDS[kind].load()
+        odd = [name for name in given if name not in signature(decode).parameters]
+        if odd:
+            raise InputError(f"{place}: a {odd[0]} cannot be chosen in {kind} files.")
+        return decode(place, **given)
+    if given:
+        raise InputError(f"{place}: a {next(iter(given))} cannot be chosen in {kind} files.")
+    if kind == "csv" and how.file.get("format") is None and str(path) != "-" and is_gene_table(_header(place, how)):
+        return GENE_CSV.load()(place)
+    return None
+
+
+def _header(place: Path, how: Reading) -> list[str]:
+    """The first line of a text file, if it can be read."""
+    with opened(place, how.file.get("encoding", UTF8)) as text:
+        first = text.readline()
+    separator = check_delimiter(how.file.get("delimiter")) or delimiter_of(first)
+    return [word.strip().strip('"') for word in first.split(separator)]
+
+
+def _of_raw(place: Path, kind: str, raw: RawTable, how: Reading, columns: Sequence[str] | None) -> Table:
+    """The table that a decoder found in a file."""
+    how = set_aside(place, [*raw.names, *raw.beside], how, columns)
+    binarize, aside = how.encoding.binarize, [name for name in (how.id_column, *how.label_columns) if name is not None]
+    reader: Any
+    if raw.columns is not None:
+        reader = ColumnsReader(raw.names, raw.columns, raw.n_rows, how, columns)
+    else:
+        if columns is None:
+            _check_plain(kind, how)
+        made = SparseReader if sp.issparse(raw.matrix) else ArrayReader
+        reader = made(raw.matrix, binarize, raw.names, reading=how)
+        reader = in_order(reader, columns)
+    beside = {name: raw.beside[name] if name in raw.beside else reader.words(raw.names.index(name)) for name in aside}
+    ids = raw.ids if how.id_column is None else beside[how.id_column]
+    reader.labels = Labels(reader.labels.columns, ids)
+    return Table(reader, ids, how.id_column or raw.id_name, {name: beside[name] for name in how.label_columns})
 
 
 def _of_arrays(place: Path, kind: str, how: Reading, columns: Sequence[str] | None) -> Table:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import need
 from ..raw import RawTable, Texts, checked, readable, text_of
-from .hdf5 import check_sizes
+from .hdf5 import check_sizes, check_whole
 
 
 def read_biom(path: Path) -> RawTable:
@@ -36,6 +36,7 @@ def _table(path: Path) -> Any:
     import h5py
 
     if h5py.is_hdf5(path):
+        check_whole(path, "/")
         with h5py.File(path, "r") as file:
             check_sizes(path, file)
             return biom.Table.from_hdf5(file)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ...errors import FileError, InputError, need
 from ..raw import RawTable, Texts, checked, readable, text_of
-from .hdf5 import check_sizes
+from .hdf5 import check_sizes, check_whole
 
 KIND = "AnnData"
 
@@ -26,6 +26,7 @@ def read_h5ad(path: Path, *, layer: str | None = None) -> RawTable:
     A name of a column that occurs again gets a number, as ``var_names_make_unique`` of anndata gives it.
     """
     h5py, io = _packages("Reading")
+    check_whole(path, "X" if layer is None else f"layers/{layer}", "obs", "var")
     with readable(path, KIND), h5py.File(path, "r") as file:
         _check_parts(path, file)
         cells = _cells(path, file, layer)
