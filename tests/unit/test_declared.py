@@ -71,12 +71,12 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("value, kind", GOOD, ids=str)
+@pytest.mark.parametrize("value, kind", GOOD, ids=range(len(GOOD)))
 def test_what_was_declared_is_let_through(value, kind):
     of.check(value, kind, {"D": 5}, "it")
 
 
-@pytest.mark.parametrize("value, kind, reason", BAD, ids=lambda part: f"{part!r:.30}")
+@pytest.mark.parametrize("value, kind, reason", BAD, ids=range(len(BAD)))
 def test_what_was_not_declared_is_refused(value, kind, reason):
     with pytest.raises(of.MisfitError, match=reason) as caught:
         of.check(value, kind, {"D": 5}, "it")
