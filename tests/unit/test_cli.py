@@ -499,8 +499,10 @@ def test_recommend_of_bits(capsys, tmp_path, monkeypatch, model):
     (tmp_path / "baskets.dat").write_text("".join(" ".join(basket) + "\n" for basket in baskets.values()))
     lines = [f"{u}," + ",".join(str(int(item in basket)) for item in items) for u, basket in baskets.items()]
     (tmp_path / "wide.csv").write_text(f"who,{','.join(items)}\n" + "\n".join(lines) + "\n")
+    (tmp_path / "log.csv").write_text("user,item,when\n" + "".join(f"{u},{i},2024-01-02\n" for u, i in pairs))
     lacked = ({"bread", "milk", "eggs", "jam"} - set(baskets["u7"])).pop()
     for words in (
+        ("log.csv", "--user", "u7"),
         ("pairs.csv", "--user", "u7"),
         ("marks.txt", "--row", "u7"),
         ("baskets.dat", "--row", 7),

@@ -114,6 +114,8 @@ def test_rules_that_make_no_sense_are_refused(rules, message):
 
 
 def test_indicators_need_a_few_values():
+    with pytest.raises(InputError, match="'a=x' is called like a column"):
+        encode(pd.DataFrame({"a": ["x", "y"], "a=x": [0, 1]}), {"a": "indicators"})
     with pytest.raises(InputError, match="no value"):
         encode(pd.DataFrame({"a": [None, None], "b": [0, 1]}), {"a": "indicators"})
     with pytest.raises(InputError, match="1001 different values"):

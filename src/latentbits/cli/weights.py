@@ -104,12 +104,15 @@ def ratings_or_triples(table: TableFile) -> str | None:
 def _kind_of_text(table: TableFile) -> str | None:
     """The same of a text file."""
     from ..data.text import UTF8, opened
+    from ..data.triples import is_time
 
     with opened(table.path, table.how["encoding"] or UTF8) as text:
         lines = _fields(text, table.how["delimiter"])
         head = next(lines, [])
         if not 2 <= len(head) <= 4:
             return None
+        if len(head) > 2 and is_time(head[2], head[2]):
+            return "triples"
         return _kind_of(
             itertools.chain([head] if _is_number(head[-1 if len(head) < 3 else 2]) else [], lines), len(head)
         )
@@ -144,6 +147,7 @@ def _fields(text: Any, delimiter: str | None) -> Iterator[list[str]]:
 def _kind_of(lines: Iterator[list[str]], width: int) -> str | None:
     """What the lines below the first are, by as many of them as are needed to know."""
     from ..data.encoding import CODE_OF_WORD
+    from ..data.triples import is_time
 
     users: set[str] = set()
     repeated = named = rated = False
@@ -154,7 +158,7 @@ def _kind_of(lines: Iterator[list[str]], width: int) -> str | None:
         named = named or line[1].strip().lower() not in CODE_OF_WORD
         rated = rated or (width > 2 and len(line) > 2 and line[2].strip().lower() not in CODE_OF_WORD)
         if rated and repeated and named:
-            return "ratings"
+            return "triples" if is_time("", line[2] if len(line) > 2 else "") else "ratings"
         if width == 2 and repeated and named:
             return "triples"
         if not repeated:

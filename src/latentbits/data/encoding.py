@@ -105,7 +105,8 @@ class Rule:
 
     def among(self, names: Sequence[str]) -> Rule:
         """The rule for those of its columns that are there."""
-        return replace(self, columns=tuple(name for name in self.columns if name in set(names)))
+        there = set(names)
+        return replace(self, columns=tuple(name for name in self.columns if name in there))
 
     def record(self) -> dict[str, Any]:
         """The rule as plain data."""

@@ -44,6 +44,7 @@ def plan_of(
     words: WordsOf,
     aside: Sequence[str] = (),
     wanted: Sequence[str] | None = None,
+    place: str = "",
 ) -> Plan:
     """How the columns of a table become cells.
 
@@ -59,24 +60,30 @@ def plan_of(
         Columns that are not cells.
     wanted : sequence of str, optional
         Columns of a fitted model: the cells come in this order, others are left out.
+    place : str
+        Where the table is, for messages.
     """
-    cells = [name for name in names if name not in set(aside)]
+    apart = set(aside)
+    cells = [name for name in names if name not in apart]
     if wanted is None:
         encoding = encoding.resolved(cells)
     else:  # of what the model knows, that which is there; what is not is told below
         encoding = replace(encoding, rules=tuple(rule.among(cells) for rule in encoding.rules)).resolved(cells)
-    place = {name: j for j, name in enumerate(names)}
+    position = {name: j for j, name in enumerate(names)}
     made: dict[str, tuple[int, ColumnEncoding]] = {}
     complete: list[Rule] = [rule for rule in encoding.rules if not rule.indicators]
     for name, how in zip(cells, encoding.columns(cells)):
         if isinstance(how, ColumnEncoding):
-            made[name] = (place[name], how)
+            made[name] = (position[name], how)
             continue
-        rule = how if how.levels is not None else _with_levels(how, levels_of(words(place[name]), encoding.own, how))
+        rule = how if how.levels is not None else _with_levels(how, levels_of(words(position[name]), encoding.own, how))
         complete.append(rule)
         for level in rule.levels or ():
-            made[f"{name}={level}"] = (place[name], Indicator(encoding.own, rule, level))
-    order = list(made) if wanted is None else match(list(made), wanted)
+            called = f"{name}={level}"
+            if called in position:
+                raise InputError(f"the indicator {called!r} is called like a column of the table; rename that.")
+            made[called] = (position[name], Indicator(encoding.own, rule, level))
+    order = list(made) if wanted is None else match(list(made), wanted, place)
     chosen = [made[name] for name in order]
     full = replace(encoding, rules=tuple(complete))
     return Plan(order, [place for place, _ in chosen], [how for _, how in chosen], full)
@@ -93,7 +100,7 @@ def _with_levels(rule: Rule, levels: tuple[str, ...]) -> Rule:
     return replace(rule, levels=levels)
 
 
-def match(there: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def match(there: Sequence[str], wanted: Sequence[str], place: str = "") -> list[str]:
     """The wanted columns, if they are all there; others are left out with a warning.
 
     The first words are those that scikit-learn's users search for.
@@ -102,16 +109,15 @@ def match(there: Sequence[str], wanted: Sequence[str]) -> list[str]:
     missing = sorted(name for name in wanted if name not in here)
     further = sorted(name for name in there if name not in known)
     if missing:
-        parts = ["The feature names should match those that were passed during fit."]
+        parts = [f"{place}{': ' * bool(place)}The feature names should match those that were passed during fit."]
         parts += _listed("Feature names unseen at fit time:", further)
         parts += _listed("Feature names seen at fit time, yet now missing:", missing)
         raise InputError("\n".join(parts) + "\n")
     if further:
         shown = ", ".join(map(repr, further[:3])) + (", ..." if len(further) > 3 else "")
         n = len(further)
-        warnings.warn(
-            f"{n} column{'s' * (n > 1)} that the model does not know left out ({shown}).", TableWarning, stacklevel=2
-        )
+        told = f"{place}{': ' * bool(place)}{n} column{'s' * (n > 1)} that the model does not know left out ({shown})."
+        warnings.warn(told, TableWarning, stacklevel=2)
     return list(wanted)
 
 

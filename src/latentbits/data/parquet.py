@@ -55,7 +55,7 @@ class ParquetReader:
         reading = set_aside(path, names, reading, wanted)
         self.aside = [name for name in (reading.id_column, *reading.label_columns) if name is not None]
         self.bounds = np.concatenate(([0], np.cumsum(np.array(counts, np.int64)))).astype(np.int64)
-        self.plan = plan_of(names, reading.encoding, self.words, self.aside, wanted)
+        self.plan = plan_of(names, reading.encoding, self.words, self.aside, wanted, str(path))
         self.reading = replace(reading, encoding=self.plan.encoding)
         self.columns = [names[j] for j in sorted(set(self.plan.places))]
         self.shape = (int(self.bounds[-1]), len(self.plan.names))

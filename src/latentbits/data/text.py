@@ -161,7 +161,7 @@ def _collect(
         return {row[j] for row in lines}
 
     aside = [name for name in (reading.id_column, *reading.label_columns) if name is not None]
-    plan = plan_of(names, reading.encoding, words, aside, wanted)
+    plan = plan_of(names, reading.encoding, words, aside, wanted, str(path))
     at = [names.index(name) for name in aside]
     kept: list[list[str]] = [[] for _ in at]
     rows: list[NDArray[Any]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,8 @@ COLUMNS = {
     "product", "tag", "movie", "song", "page", "event", "artist", "article", "code", "diagnosis", "drug", "term",
 }  # fmt: skip
 VALUES = {"value", "x", "quantity", "count", "rating", "weight", "score", "n"}
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+EPOCH = 1e8  # seconds; no rating is as large
 TIMES = {"timestamp", "time", "date", "datetime", "when", "day", "year", "ts"}
 
 
@@ -87,6 +90,12 @@ def _is_header(words: Sequence[str]) -> bool:
     """Whether a line names fields: most of it is words that fields are called by."""
     known = [_stem(word) in ROWS | COLUMNS | VALUES | TIMES for word in words]
     return sum(known) > len(words) / 2
+
+
+def is_time(name: str, word: str) -> bool:
+    """Whether a field, by its name or by a word in it, holds times: dates, or seconds since 1970."""
+    number = number_of(word)
+    return _stem(name) in TIMES or (number > EPOCH if number is not None else bool(DATE.match(word.strip())))
 
 
 def looks_like_events(names: Sequence[str]) -> bool:
@@ -174,8 +183,7 @@ def _complain(path: Path | str, bad: BadCells, first: str, named: bool, n_rows: 
             f"{path}: the value {first!r} of the first entry is not {what}. If the first line has names, say "
             "so with --header (header=True)."
         )
-    number = number_of(str(bad.value))
-    if not bad.reals and (number is None or number > 1e6):
+    if not bad.reals and (number_of(str(bad.value)) is None or is_time("", str(bad.value))):
         raise FileError(
             f"{path}: the values, the first of them {first!r}, are not {what}. If they are times, or anything else than the "
             "value of a cell, name the fields that count, row and column, with --fields 1,2 (fields=['1', '2'])."
