@@ -53,6 +53,7 @@ class Draw:
         cls = getattr(sp, f"{self.format}_{'matrix' if self.old else 'array'}")
         made = sp.bsr_array(table, blocksize=(2, 1)) if self.format == "bsr" else table
         self.matrix = cls(made) if self.format != "bsr" else cls(made, blocksize=(2, 1))
+        self.shape = self.matrix.shape
         for damage in self.damages:
             self._damage(damage)
 
@@ -66,7 +67,7 @@ class Draw:
         if damage == "none":
             return
         if damage == "shape":
-            n, d = X.shape
+            n, d = self.shape
             shapes = [(n + 3, d), (n - 1, d), (n, d + 1), (n, d - 1), (n, 1), (d, n)]
             shapes += [(0, d), (n, 0), (-1, d), (n, d, 1), (n,)]
             X._shape = shapes[rng.integers(len(shapes))]

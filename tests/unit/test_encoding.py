@@ -12,7 +12,9 @@ import scipy.sparse as sp
 import latentbits
 from latentbits.cli.main import main
 from latentbits.data import encode, open_source, read_table
-from latentbits.data.encoding import Encoding, Reading, columns_like, rule_of_text, rules_of, unreadable
+from latentbits.data.encoding import Encoding
+from latentbits.data.reading import Reading, unreadable
+from latentbits.data.rules import columns_like, rule_of_text, rules_of
 from latentbits.errors import CellError, FileError, InputError, InputTypeError, TableWarning
 
 pd = pytest.importorskip("pandas")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from .. import declared as of
 from .. import persist
-from ..data.encoding import unreadable
+from ..data.reading import unreadable
 from ..data.source import named
 from .options import OptionsMixin
 from .sklearn_api import check_is_fitted

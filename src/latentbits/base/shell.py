@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from .. import declared as of
-from ..data.encoding import Reading
+from ..data.reading import Reading
 from ..data.source import Source, open_source
 from ..data.summary import Totals, ValueTotals
 from ..engine.ask import Asked

@@ -204,7 +204,7 @@ class TableFile:
         With ``values`` the numbers themselves are kept.
         """
         from ..data import read_table
-        from ..data.encoding import Reading
+        from ..data.reading import Reading
         from ..data.values import REALS
 
         how: dict[str, Any] = {
@@ -231,7 +231,7 @@ class TableFile:
 
     def _rules(self) -> list[Any]:
         """The rules for columns, of what was typed."""
-        from ..data.encoding import rule_of_text
+        from ..data.rules import rule_of_text
 
         return [
             rule_of_text(kind, text) for kind in ("ones", "above", "ticked", "indicators") for text in self.how[kind]

@@ -120,7 +120,7 @@ def _kind_of_text(table: TableFile) -> str | None:
 
 def _is_number(word: str) -> bool:
     """Whether a word is a number, so that its line is no header."""
-    from ..data.encoding import number_of
+    from ..data.numbers import number_of
 
     return number_of(word) is not None
 

@@ -20,10 +20,10 @@ from ..errors import ClusterError, InputError, LatentBitsError, TableWarning, ne
 from .block import Block, Float
 from .checks import BadCells, Labels, check_shape, check_weights
 from .convert import Binarize
-from .encoding import Reading
 from .giving_back import like, stays_sparse
 from .matching import plan_of
 from .readers import reader_of
+from .reading import Reading
 from .source import block_of_rows, cut, named
 from .sparse import checked_csr
 

@@ -6,11 +6,9 @@ it for some columns otherwise.  Files and frames use the same words, so a frame 
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,8 @@ from ..errors import InputError
 from .block import ONE, UNKNOWN, ZERO
 from .checks import BadCells
 from .convert import Binarize, codes_of_array, refuse_object
-from .numbers import LARGEST, is_unknown, number_of_word
+from .numbers import LARGEST, is_unknown, number_of, word_of
+from .rules import Rule
 from .values import Reals
 
 WORDS_ON = ("1", "yes", "y", "true", "t", "present")
@@ -35,128 +34,10 @@ BAD = 3  # stands for a word that is no cell
 NO_REAL = -1.0  # stands for a word that is no number, 0 or more
 
 
-def number_of(word: str) -> float | None:
-    """The number that a word is, if it is one."""
-    try:
-        return number_of_word(word)
-    except ValueError:
-        return None
-
-
-def word_of(value: Any) -> str:
-    """A value as a text file has it: whole numbers without a point.
-
-    Examples
-    --------
-    >>> word_of(4.0), word_of(np.int8(4)), word_of(" 4 "), word_of(True)
-    ('4', '4', '4', '1')
-    """
-    if isinstance(value, (bool, np.bool_)):
-        return str(int(value))
-    if isinstance(value, (float, np.floating)):
-        return str(int(value)) if np.isfinite(value) and value == int(value) else repr(float(value))
-    return str(value).strip()
-
-
 def _same(word: str) -> str | float:
     """What a word is compared by: its number if it is one."""
     number = number_of(word)
     return word.strip() if number is None else number
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How some columns are read.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        Names, patterns (``q*``) or ranges (``q1..q9``, by place).
-    ones : tuple of str, optional
-        Values that are 1; all others are 0, blanks stay unknown.
-    above : float, optional
-        Numbers above it are 1, others 0.
-    ticked : bool
-        Anything is 1 and nothing is 0, as in the exports of questions with several answers.
-    indicators : bool
-        One column per value, named ``column=value``.
-    separator : str, optional
-        Of indicators: what stands between the values of one cell.
-    levels : tuple of str, optional
-        Of indicators: the values that have a column; by default all that occur.
-    """
-
-    columns: tuple[str, ...]
-    ones: tuple[str, ...] | None = None
-    above: float | None = None
-    ticked: bool = False
-    indicators: bool = False
-    separator: str | None = None
-    levels: tuple[str, ...] | None = None
-
-    def resolved(self, names: Sequence[str]) -> Rule:
-        """The rule with the names of its columns in full."""
-        found = [name for pattern in self.columns for name in columns_like(pattern, names)]
-        return replace(self, columns=tuple(dict.fromkeys(found)))
-
-    def single(self) -> list[Rule]:
-        """Rules that may keep values of their columns: those of indicators have one column each."""
-        return [replace(self, columns=(name,)) for name in self.columns] if self.indicators else [self]
-
-    def among(self, names: Sequence[str]) -> Rule:
-        """The rule for those of its columns that are there."""
-        there = set(names)
-        return replace(self, columns=tuple(name for name in self.columns if name in there))
-
-    def record(self) -> dict[str, Any]:
-        """The rule as plain data."""
-        told = {name: getattr(self, name) for name in RULE_FIELDS}
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
-        return {
-            "columns": list(self.columns),
-            **{name: value for name, value in plain.items() if value not in (None, False)},
-        }
-
-
-RULE_FIELDS = ("ones", "above", "ticked", "indicators", "separator", "levels")
-
-
-def columns_like(pattern: str, names: Sequence[str]) -> list[str]:
-    """Columns that a name, a pattern or a range stands for.
-
-    Examples
-    --------
-    >>> columns_like("q1..q3", ["id", "q1", "q2", "q3"]), columns_like("q*", ["id", "q1", "q2"])
-    (['q1', 'q2', 'q3'], ['q1', 'q2'])
-    """
-    if pattern in names:
-        return [pattern]
-    first, dots, last = pattern.partition("..")
-    if dots:
-        ends = [_place(end.strip(), names, pattern) for end in (first, last)]
-        return list(names[min(ends) : max(ends) + 1])
-    found = [name for name in names if fnmatchcase(name, pattern)]
-    if not found:
-        raise InputError(f"no column is called {pattern!r}{instead(pattern, names)}.")
-    return found
-
-
-def _place(name: str, names: Sequence[str], pattern: str) -> int:
-    """Where a column stands that a range begins or ends with."""
-    if name not in names:
-        raise InputError(f"no column is called {name!r}, of the range {pattern!r}{instead(name, names)}.")
-    return list(names).index(name)
-
-
-def instead(name: str, names: Sequence[str]) -> str:
-    """What a name that is not there may stand for."""
-    parts = [part.strip() for part in name.split(",")]
-    if len(parts) > 1 and set(parts) <= set(names):
-        return "; name several by giving the option several times"
-    near = difflib.get_close_matches(name, names, 1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return f"; the columns are: {', '.join(map(repr, names[:12]))}{', ...' if len(names) > 12 else ''}"
 
 
 class ColumnEncoding:
@@ -361,137 +242,6 @@ def _forms(word: str) -> list[str]:
     """A word as it may stand in cells: numbers in memory have no zeros behind the point."""
     number = number_of(word)
     return list(dict.fromkeys([word.strip(), *([] if number is None else [word_of(number)])]))
-
-
-def rules_of(given: Mapping[str, Any]) -> tuple[Rule, ...]:
-    """Rules as :func:`latentbits.data.encode` takes them.
-
-    Examples
-    --------
-    >>> rules_of({"q1..q9": {"ones": [4, 5]}, "seen_*": "ticked"})[0].ones
-    ('4', '5')
-    """
-    return tuple(_rule(pattern, what) for pattern, what in given.items())
-
-
-KINDS = "{'ones': [...]}, {'above': number}, 'ticked', 'indicators' or {'indicators': separator}"
-
-
-def _rule(pattern: Any, what: Any) -> Rule:
-    """One rule, checked."""
-    told = {what: True} if isinstance(what, str) else what
-    if not isinstance(pattern, str) or not isinstance(told, Mapping) or len(told) != 1:
-        raise InputError(f"the rule {pattern!r}: {what!r:.60} is not understood; a rule is {KINDS}.")
-    kind, value = next(iter(told.items()))
-    if kind == "ones" and isinstance(value, (list, tuple, set, frozenset, np.ndarray)) and len(value):
-        return Rule((pattern,), ones=tuple(word_of(word) for word in value))
-    if kind == "above" and isinstance(value, (int, float, np.number)) and np.isfinite(value) and value is not True:
-        return Rule((pattern,), above=float(value))
-    if kind == "ticked" and value is True:
-        return Rule((pattern,), ticked=True)
-    if kind == "indicators" and (value is True or (isinstance(value, str) and value)):
-        return Rule((pattern,), indicators=True, separator=None if value is True else value)
-    raise InputError(f"the rule {pattern!r}: {what!r:.60} is not understood; a rule is {KINDS}.")
-
-
-def rule_of_text(kind: str, text: str) -> Rule:
-    """A rule as it is typed: ``q1..q9=4,5`` for ones, ``q*=3`` for above, columns alone for the others.
-
-    Examples
-    --------
-    >>> rule_of_text("ones", "q1..q9=4,5").ones, rule_of_text("indicators", "media=;").separator
-    (('4', '5'), ';')
-    """
-    columns, sign, value = text.rpartition("=")
-    option = f"--{kind} {text!r}"
-    if kind == "ticked":
-        return _rule(text, kind)
-    if kind == "indicators":
-        separated = sign and columns and value and not any(c.isalnum() for c in value)
-        return _rule(columns, {kind: value}) if separated else _rule(text, kind)
-    if not columns or not value:
-        raise InputError(f"{option} is not of the form COLUMNS={'VALUE,VALUE' if kind == 'ones' else 'NUMBER'}.")
-    if kind == "ones":
-        return _rule(columns, {kind: [word.strip() for word in value.split(",")]})
-    number = number_of(value)
-    if number is None:
-        raise InputError(f"{option}: {value!r} is no number.")
-    return _rule(columns, {kind: number})
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a table was read, which a model remembers: the encoding, and what is not cells.
-
-    Parameters
-    ----------
-    encoding : Encoding
-    id_column, label_columns : str, tuple of str
-        Columns set aside.
-    file : dict
-        How the file is written, as far as the user said it: format, delimiter, header, encoding.
-    """
-
-    encoding: Encoding = field(default_factory=Encoding)
-    id_column: str | None = None
-    label_columns: tuple[str, ...] = ()
-    file: Mapping[str, Any] = field(default_factory=dict)
-
-    def record(self) -> dict[str, Any]:
-        """The reading as plain data; empty if there is nothing to remember."""
-        told: dict[str, Any] = self.encoding.record()
-        told.update(id_column=self.id_column, label_columns=list(self.label_columns), file=dict(self.file))
-        return {name: value for name, value in told.items() if value not in (None, [], {})}
-
-    @staticmethod
-    def of_record(record: Mapping[str, Any]) -> Reading:
-        """The inverse of :meth:`record`."""
-        return Reading(
-            Encoding.of_record(record),
-            record.get("id_column"),
-            tuple(record.get("label_columns", ())),
-            dict(record.get("file", {})),
-        )
-
-
-def unreadable(record: Mapping[str, Any]) -> str | None:
-    """What is wrong with the record of a reading, or None."""
-    known: dict[str, type] = {
-        "one": list,
-        "zero": list,
-        "blank": list,
-        "rules": list,
-        "binarize": float,
-        "id_column": str,
-    }
-    known |= {"label_columns": list, "file": dict}
-    for name, value in record.items():
-        if name not in known or not isinstance(value, known[name]):
-            return f"says {name}={value!r:.60}, which is no part of how a table is read"
-        if name in ("one", "zero", "blank", "label_columns") and not _are_words(value):
-            return f"must hold words for {name}"
-    file = record.get("file", {})
-    texts = {name: file.get(name, "") for name in ("format", "delimiter", "encoding", "suffix", "sheet", "layer")}
-    if set(file) - {*texts, "header", "fields"} or not all(isinstance(text, str) for text in texts.values()):
-        return "does not say how a file is written"
-    if not isinstance(file.get("header", True), bool) or not _are_words(file.get("fields", [])):
-        return "does not say how a file is written"
-    return next((told for rule in record.get("rules", ()) if (told := _misruled(rule)) is not None), None)
-
-
-def _misruled(rule: Any) -> str | None:
-    """What is wrong with the record of a rule, or None."""
-    kinds: dict[str, type] = {"columns": list, "ones": list, "above": float, "ticked": bool, "indicators": bool}
-    kinds |= {"separator": str, "levels": list}
-    fits = isinstance(rule, dict) and all(name in kinds and isinstance(v, kinds[name]) for name, v in rule.items())
-    if not fits or not all(_are_words(rule.get(name, [])) for name in ("columns", "ones", "levels")):
-        return f"holds {rule!r:.60}, which is no rule"
-    return None if "columns" in rule and np.isfinite(rule.get("above", 0.0)) else "holds a rule without columns"
-
-
-def _are_words(value: Any) -> bool:
-    """Whether a value is a list of words."""
-    return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
 def words_of(values: NDArray[Any], null: NDArray[np.bool_] | None = None) -> list[str]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
@@ -16,16 +14,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import FileError, InputError, InputTypeError, TableWarning
+from .arrays import arrays_beside, read_arrays
 from .checks import Labels, warn_of_repeated_ids
 from .convert import Binarize
-from .encoding import Encoding, Reading, Rule, rules_of
+from .encoding import Encoding
 from .formats import FIELD_FORMATS, GENE_CSV
 from .formats.genes import is_gene_table
-from .market import check_market
 from .matching import in_order
 from .numbers import check_threshold
 from .raw import RawTable
 from .readers import ArrayReader, ColumnsReader, Reader, SparseReader, reader_of
+from .reading import Reading
+from .rules import Rule, rules_of
 from .text import UTF8, check_delimiter, delimiter_of, opened, read_delimited, read_transactions, set_aside
 from .triples import read_triples
 from .values import REALS, Reals
@@ -330,24 +330,13 @@ def _of_raw(place: Path, kind: str, raw: RawTable, how: Reading, columns: Sequen
 
 def _of_arrays(place: Path, kind: str, how: Reading, columns: Sequence[str] | None) -> Table:
     """The table of a file of arrays."""
-    reader = in_order(_read_arrays(place, kind, how), columns)
+    reader = in_order(read_arrays(place, kind, how), columns)
     names = [name for name in (how.id_column, *how.label_columns) if name is not None]
     if not names:
         return Table(reader, None if reader.labels.rows is None else list(reader.labels.rows))
-    beside = _arrays_beside(place, reader.shape[0], names)
+    beside = arrays_beside(place, reader.shape[0], names)
     ids = None if how.id_column is None else beside[how.id_column]
     return Table(reader, ids, how.id_column or "id", {name: beside[name] for name in how.label_columns})
-
-
-def _arrays_beside(path: Path, n_rows: int, names: Sequence[str]) -> dict[str, list[str]]:
-    """Arrays of an ``.npz`` with one entry per row, as text."""
-    with np.load(path, allow_pickle=False) as parts:
-        fitting = [name for name in parts.files if parts[name].shape == (n_rows,)]
-        for name in names:
-            if name not in fitting:
-                shown = ", ".join(fitting) or "none"
-                raise InputError(f"{path} has no array {name!r} with one entry per row; those it has: {shown}.")
-        return {name: [str(value) for value in parts[name].tolist()] for name in names}
 
 
 def _with_columns(reader: Any, columns: Sequence[str] | None, place: Path) -> Any:
@@ -371,84 +360,3 @@ def _with_columns(reader: Any, columns: Sequence[str] | None, place: Path) -> An
     kept = to >= 0
     matrix = sp.coo_array((coo.data[kept], (coo.row[kept], to[kept])), shape=(reader.shape[0], len(number)))
     return SparseReader(matrix, REALS if reader.reals else None, list(number), reader.labels.rows, reader.reading)
-
-
-def _read_arrays(path: Path, kind: str, how: Reading) -> Reader:
-    """Reader of an array file."""
-    binarize = how.encoding.binarize
-    try:
-        if kind == "npy":
-            with open(path, "rb") as file:
-                if file.read(6) != b"\x93NUMPY":
-                    raise FileError(f"{path} is not a .npy file.")
-            return _two_dimensional(path, np.load(path, mmap_mode="r", allow_pickle=False), how)
-        if kind == "mtx":
-            from scipy.io import mmread
-
-            check_market(path)
-            # Newer releases of SciPy want to know which class; older ones have no choice.
-            options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
-            matrix = mmread(path, **options)
-            return (SparseReader if sp.issparse(matrix) else ArrayReader)(matrix, binarize, reading=how)
-        return _read_npz(path, how)
-    except InputError:
-        raise
-    except (ValueError, OSError, EOFError, KeyError, OverflowError, zipfile.BadZipFile, zlib.error) as error:
-        raise FileError(f"{path} is not a readable .{kind} table ({error}).") from None
-
-
-def _two_dimensional(path: Path, values: Any, how: Reading, names: Any = None) -> ArrayReader:
-    """Reader of a dense array from a file."""
-    if values.ndim != 2:
-        raise FileError(f"{path} holds an array of {values.ndim} dimensions; a table has 2.")
-    return ArrayReader(values, how.encoding.binarize, names, how)
-
-
-def _read_npz(path: Path, how: Reading) -> Reader:
-    """Reader of an ``.npz``: a sparse table in its usual parts, or one dense array."""
-    if not zipfile.is_zipfile(path):
-        raise FileError(f"{path} is not an .npz archive.")
-    binarize = how.encoding.binarize
-    with open(path, "rb") as file, np.load(file, allow_pickle=False) as parts:
-        names = set(parts.files)
-        if {"data", "indices", "indptr", "shape"} <= names:
-            matrix = sp.load_npz(path) if "format" in names else None
-            if matrix is None:
-                shape = (int(parts["shape"][0]), int(parts["shape"][1]))
-                matrix = sp.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-            return SparseReader(matrix, binarize, *_names_beside(parts, matrix.shape), how)
-        if "format" in names:
-            return SparseReader(sp.load_npz(path), binarize, reading=how)
-        if {"n_vars", "train"} <= names:  # splits of a benchmark, eight cells to a byte
-            splits = [parts[split] for split in ("train", "valid", "test") if split in names]
-            cells = np.unpackbits(np.concatenate(splits), axis=1, count=int(parts["n_vars"]))
-            return ArrayReader(cells, binarize, reading=how)
-        tables = [name for name in parts.files if parts[name].ndim == 2]
-        chosen = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
-        if chosen is None:
-            raise FileError(
-                f"{path} holds the arrays {', '.join(sorted(names)) or '(none)'}; expected a sparse table "
-                "(data, indices, indptr, shape), an array X, or one two-dimensional array."
-            )
-        values = parts[chosen]
-        reader = _two_dimensional(path, values, how)
-        reader.labels = Labels(*_names_beside(parts, values.shape))
-        return reader
-
-
-def _names_beside(parts: Any, shape: tuple[int, int]) -> tuple[list[str] | None, list[str] | None]:
-    """Names of columns and of rows stored beside the table: arrays of words, each once, of the right number.
-
-    Of a square table nobody knows which of the two they are; names that say so are taken first.
-    """
-    usual = ("feature_names", "columns", "words", "author_names")
-    found: list[list[str] | None] = [None, None]
-    taken: set[str] = set()
-    for side, n in ((0, shape[1]), (1, shape[0])):
-        for key in sorted(set(parts.files) - taken, key=lambda key: (key not in usual, parts.files.index(key))):
-            values = parts[key]
-            if values.shape == (n,) and values.dtype.kind == "U" and len(set(values.tolist())) == n and n > 0:
-                found[side] = values.tolist()
-                taken.add(key)
-                break
-    return found[0], found[1]

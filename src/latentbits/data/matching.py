@@ -15,7 +15,8 @@ from ..errors import InputError, TableWarning
 from .block import Codes, Lists
 from .checks import BadCells, Labels
 from .convert import lists_of_csr, values_of_csr
-from .encoding import ColumnEncoding, Encoding, Indicator, Rule, levels_of
+from .encoding import ColumnEncoding, Encoding, Indicator, levels_of
+from .rules import Rule
 from .values import ValueLists
 
 MOST_LEVELS = 1000  # indicators of one column

@@ -35,6 +35,29 @@ def number_of_word(word: str) -> float:
     return float(plain)
 
 
+def number_of(word: str) -> float | None:
+    """The number that a word is, if it is one."""
+    try:
+        return number_of_word(word)
+    except ValueError:
+        return None
+
+
+def word_of(value: Any) -> str:
+    """A value as a text file has it: whole numbers without a point.
+
+    Examples
+    --------
+    >>> word_of(4.0), word_of(np.int8(4)), word_of(" 4 "), word_of(True)
+    ('4', '4', '4', '1')
+    """
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return str(int(value)) if np.isfinite(value) and value == int(value) else repr(float(value))
+    return str(value).strip()
+
+
 def is_unknown(value: Any) -> bool:
     """Whether an object stands for an unknown cell: None, NaN, NaT, pd.NA, masked."""
     if value is None or value is np.ma.masked:

@@ -14,9 +14,10 @@ import numpy as np
 from ..errors import FileError, need
 from .block import Codes
 from .checks import BadCells, Labels
-from .encoding import Reading, words_of
+from .encoding import words_of
 from .matching import codes_of_plan, plan_of
 from .readers import Wanted, arrow_column
+from .reading import Reading
 from .text import set_aside
 
 

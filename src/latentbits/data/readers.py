@@ -19,8 +19,9 @@ from ..errors import InputError, InputTypeError, need
 from .block import Codes, Lists
 from .checks import BadCells, Labels
 from .convert import Binarize, canonical_csr, codes_of_array, lists_of_csr, values_of_csr
-from .encoding import Reading, words_of
+from .encoding import words_of
 from .matching import codes_of_plan, in_order, plan_of
+from .reading import Reading
 from .values import Reals, ValueLists
 
 Wanted = Sequence[str] | None  # columns of a fitted model

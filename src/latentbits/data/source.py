@@ -19,11 +19,11 @@ from ..errors import InputError
 from .block import Block, Float, Lists, block_of_codes, block_of_lists
 from .checks import BadCells, Labels, check_shape, check_weights
 from .convert import Binarize
-from .encoding import Reading
 from .giving_back import is_dask
 from .matching import in_order
 from .numbers import check_threshold
 from .readers import Reader, reader_of
+from .reading import Reading
 from .values import Reals, ValueLists, block_of_values
 
 

@@ -26,9 +26,12 @@ from numpy.typing import NDArray
 
 from ..errors import FileError, InputError, TableWarning, brief
 from .checks import BadCells, Labels
-from .encoding import BAD, CODE_OF_WORD, NO_REAL, Reading, instead, number_of, word_of
+from .encoding import BAD, CODE_OF_WORD, NO_REAL
 from .matching import Plan, plan_of
+from .numbers import number_of, word_of
 from .readers import CodesReader, SparseReader, Wanted
+from .reading import Reading
+from .rules import instead
 
 UTF8 = "utf-8-sig"
 

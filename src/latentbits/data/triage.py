@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .block import ONE
-from .encoding import BAD, CODE_OF_WORD, WORDS_UNKNOWN, Reading, code_of_word, number_of
+from .encoding import BAD, CODE_OF_WORD, WORDS_UNKNOWN, code_of_word
+from .numbers import number_of
+from .reading import Reading
 from .text import UTF8, opened, table_lines
 from .triples import looks_like_events
 

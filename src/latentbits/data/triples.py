@@ -15,8 +15,11 @@ import scipy.sparse as sp
 from ..errors import FileError, InputError
 from .block import ONE, UNKNOWN
 from .checks import BadCells, Labels
-from .encoding import BAD, NO_REAL, ColumnEncoding, Reading, instead, number_of, words_of
+from .encoding import BAD, NO_REAL, ColumnEncoding, words_of
+from .numbers import number_of
 from .readers import SparseReader
+from .reading import Reading
+from .rules import instead
 from .text import UTF8, TextTable, check_delimiter, delimiter_of, opened
 from .values import REALS
 

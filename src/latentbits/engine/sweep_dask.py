@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from ..data.convert import Binarize
 from ..data.dask import assemble, on_cluster
-from ..data.encoding import Reading
 from ..data.giving_back import like, stacked, stays_sparse
+from ..data.reading import Reading
 from ..data.source import cut
 from .protocols import BlockFunction, Rows
 from .stats import add
