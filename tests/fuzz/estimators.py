@@ -18,6 +18,7 @@ from .families import CLASSES, FITTED, N_COLUMNS, N_ROWS, SUBJECTS, Subject, str
 
 __all__ = ["check", "describe", "warm"]
 
+FRAMES = ("pandas", "nullable", "polars", "lazy", "arrow")
 # Values for a cell: which kinds of cells they are wrong for.
 BOTH, ALL, FEW = {"bits", "numbers"}, {"bits", "numbers", "ratings"}, {"bits"}
 CELLS = [
@@ -169,8 +170,10 @@ class Draw:
         if container in ("sparse frame",) or sp.issparse(made):
             # Cells are kept where they are; other packages may round what they store.
             self.note += " (sparse)"
-        if self.note.endswith("a column less") and container in ("pandas", "nullable", "polars", "lazy", "arrow"):
+        if self.note.endswith("a column less") and container in FRAMES:
             self.wrong = False  # columns have names there
+        if kind == "bits" and container in FRAMES and self.note in ("cell '1'", "cell ''"):
+            self.wrong = False  # text in frames is read as in files
         if kind == "ratings" and (sp.issparse(made) or container == "sparse frame"):
             self.wrong = self.wrong and not self.note.startswith("cell nan")
         self.note += f" in {container}"

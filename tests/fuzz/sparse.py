@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from latentbits.data.numbers import LARGEST
 from latentbits.data.source import open_source
 from latentbits.data.values import REALS
 from latentbits.errors import LatentBitsError
@@ -242,7 +243,7 @@ def _places(X):
 
 def _diagonals(X):
     offsets, data = _array(X.offsets, 1, "iu"), _array(X.data, 2, "biuf")
-    if len(offsets) != len(data) or len(set(offsets)) != len(offsets):
+    if len(offsets) != len(data) or len(set(offsets)) != len(offsets) or max(offsets, default=0) >= 2**63:
         raise BrokenError("diagonals")
     for offset, diagonal in zip(offsets, data):
         for j, value in enumerate(diagonal[: X.shape[1]]):
@@ -268,7 +269,7 @@ def acceptable(cells: np.ndarray, kind: str) -> bool:
         return False
     if kind == "bits":
         return bool(np.isin(cells[~np.isnan(cells)], (0, 1)).all())
-    return bool(np.isfinite(cells).all() and (cells >= 0).all())
+    return bool((cells >= 0).all() and (cells <= LARGEST).all())
 
 
 def check(number: int) -> str | None:

@@ -20,9 +20,9 @@ from ..errors import InputError
 from .common import seed_of
 from .components import ComponentsMixin
 from .limits import check_memory, shape_text
-from .options import OneOf, Whole
+from .options import Flag, OneOf, Whole
 from .passes import Filled, Scored
-from .sklearn_api import ClassNamePrefixFeaturesOutMixin, available_if
+from .sklearn_api import ClassNamePrefixFeaturesOutMixin, NotFittedError, available_if
 
 FILLS = ("probability", "mode", "sample")
 MOST_EXPLAINED = 4_000_000  # cells times components explained at once
@@ -211,6 +211,7 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
         -------
         (n, n_features) array of 0 and 1, and the causes if asked for
         """
+        self._check("return_causes", return_causes, Flag())
         rng = self._drawing(n, random_state)
         cells, causes = self._model.sample_rows(self._params, int(n), rng)
         return (cells, causes) if return_causes else cells
@@ -272,7 +273,12 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
         -------
         array of str
         """
-        super().get_feature_names_out(input_features)  # scikit-learn's checks
+        try:
+            super().get_feature_names_out(input_features)  # scikit-learn's checks
+        except (TypeError, ValueError) as error:
+            if isinstance(error, NotFittedError):
+                raise
+            raise InputError(f"{self._name}: {error}") from None
         return np.array(self._names_out(), dtype=object)
 
     def _names_out(self) -> list[str]:

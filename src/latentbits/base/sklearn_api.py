@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     def callback_management_context(estimator: Any) -> AbstractContextManager[Any]:
         """Set callbacks up, and take them down."""
 
+    class NotFittedError(ValueError, AttributeError):
+        """Raised where there is nothing to answer from."""
+
     def check_is_fitted(estimator: Any, attributes: str | None = None) -> None:
         """Raise scikit-learn's NotFittedError."""
 
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
 else:
     from joblib import effective_n_jobs
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+    from sklearn.exceptions import NotFittedError
     from sklearn.utils import check_random_state
     from sklearn.utils.metaestimators import available_if
     from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -89,6 +93,7 @@ __all__ = [
     "BaseEstimator",
     "CallbackSupportMixin",
     "ClassNamePrefixFeaturesOutMixin",
+    "NotFittedError",
     "TransformerMixin",
     "available_if",
     "callback_management_context",
