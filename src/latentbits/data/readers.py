@@ -189,6 +189,12 @@ def _objects(values: list[Any]) -> NDArray[Any]:
     return out
 
 
+def _is_arrow(X: Any) -> bool:
+    """Whether a table gives itself away as Arrow data; frames of early releases of polars do so in their own way."""
+    polars = type(X).__module__.partition(".")[0] == "polars" and hasattr(type(X), "to_arrow")
+    return polars or hasattr(type(X), "__arrow_c_stream__") or hasattr(type(X), "__arrow_c_array__")
+
+
 def _stream_reader(X: Any, reading: Reading, wanted: Wanted) -> Reader:
     """Anything that gives itself away as a stream of Arrow batches; what is lazy comes in batch by batch.
 
@@ -199,12 +205,10 @@ def _stream_reader(X: Any, reading: Reading, wanted: Wanted) -> Reader:
     except ImportError:
         raise need("pyarrow", "pyarrow", f"A table of the kind {type(X).__name__!r}") from None
     try:
-        if (
-            isinstance(X, pa.Table)
-            or type(X).__module__.partition(".")[0] == "polars"
-            or not hasattr(X, "__arrow_c_stream__")
-        ):
-            return ArrowReader(pa.table(X), reading, wanted)  # in memory
+        if type(X).__module__.partition(".")[0] == "polars":
+            return ArrowReader(X.to_arrow(), reading, wanted)
+        if isinstance(X, pa.Table) or not hasattr(X, "__arrow_c_stream__"):
+            return ArrowReader(pa.table(X), reading, wanted)
         with pa.RecordBatchReader.from_stream(X) as batches:
             if any(rule.indicators and rule.levels is None for rule in reading.encoding.rules):
                 return ArrowReader(batches.read_all(), reading, wanted)  # the values are needed before the cells
@@ -260,9 +264,8 @@ def reader_of(X: Any, binarize: Binarize, reading: Reading | None = None, wanted
         return _pandas_reader(X, how, wanted)
     if module == "polars" and hasattr(X, "collect"):
         X = X.collect()
-    if hasattr(type(X), "__arrow_c_stream__") or hasattr(type(X), "__arrow_c_array__"):
-        if len(shape) != 1:
-            return _stream_reader(X, how, wanted)
+    if _is_arrow(X) and len(getattr(X, "shape", ())) != 1:
+        return _stream_reader(X, how, wanted)
     return ArrayReader(_as_array(X), binarize)
 
 
