@@ -80,8 +80,15 @@ class CauseAnswers(LatentBitsEstimator):
         source = self._open(X, reset=False)
         n_rows = source.shape[0]
         if rows is not None:
-            rows = np.atleast_1d(np.asarray(rows))
-            if rows.dtype.kind not in "iu" or (len(rows) and (rows.min() < 0 or rows.max() >= n_rows)):
+            try:
+                rows = np.atleast_1d(np.asarray(rows))
+            except ValueError:  # ragged
+                rows = np.array(["?"])
+            if (
+                rows.ndim != 1
+                or rows.dtype.kind not in "iu"
+                or (len(rows) and (rows.min() < 0 or rows.max() >= n_rows))
+            ):
                 raise InputError(f"{self._name}: rows must be whole numbers from 0 to {n_rows - 1}.")
         precomputed = self._model._answering(self._model.precompute(self._params))
         for b in range(source.n_blocks):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import declared as of
 from ..data.reading import Reading
@@ -14,7 +16,7 @@ from ..data.summary import Totals, ValueTotals
 from ..engine.ask import Asked
 from ..engine.stepwise_em import StreamState
 from ..engine.sweep import sweep_of
-from ..errors import InputError, InputTypeError
+from ..errors import InputError, InputTypeError, brief
 from ..families import family_of
 from .limits import COPIES, PER_START, check_memory, check_supported, shape_text, sizes_text
 from .options import RunOptions, is_whole
@@ -186,6 +188,21 @@ class Shell(SavesMixin, RunOptions):
         record = {} if (reading := getattr(source, "reading", None)) is None else reading.record()
         if record:
             self.reading_ = record
+
+    def _column_numbers(self, columns: Any) -> NDArray[np.int64]:
+        """Numbers of columns given by number or name, one or several."""
+        place = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", ()))}
+        alone = np.ndim(columns) == 0 if isinstance(columns, np.ndarray) else not isinstance(columns, Iterable)
+        asked = [columns] if alone or isinstance(columns, str) else list(columns)
+        if not asked:
+            raise InputError(f"{self._name}: name one column or more.")
+        found = [place.get(column, -1) if isinstance(column, str) else column for column in asked]
+        for column, j in zip(asked, found):
+            if not is_whole(j) or not 0 <= j < self.n_features_in_:
+                near = get_close_matches(column, list(place), 1) if isinstance(column, str) else []
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                raise InputError(f"{self._name}: there is no column {brief(column)}.{hint}")
+        return np.array(found, np.int64)
 
     def _feature_names(self) -> list[str]:
         """What the columns are called, in words."""

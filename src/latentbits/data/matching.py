@@ -147,7 +147,8 @@ def codes_of_plan(
 
 def reordered(X: Any, wanted: Sequence[str] | None) -> Any:
     """A frame with the wanted columns, in their order; other tables as they are."""
-    columns = getattr(X, "columns", None)
+    lazy = type(X).__module__.partition(".")[0] == "polars" and hasattr(X, "collect")
+    columns = None if lazy else getattr(X, "columns", None)  # asking a lazy frame would warn
     if wanted is None or columns is None or not all(isinstance(name, str) for name in columns):
         return X
     return X if list(columns) == list(wanted) else X[match(list(columns), wanted)]

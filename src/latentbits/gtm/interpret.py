@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,24 +159,8 @@ class MapAnswers(LatentBitsEstimator):
         (n_features, *latent_shape) array
         """
         self._check_fitted()
-        columns = range(self.n_features_in_) if features is None else self._columns(features)
+        columns = range(self.n_features_in_) if features is None else self._column_numbers(features)
         return self.components_.T[list(columns)].reshape(-1, *self.latent_shape_)
-
-    def _columns(self, features: Any) -> list[int]:
-        """Numbers of columns given by name or number, one or several."""
-        single = isinstance(features, (str, int, np.integer)) or not isinstance(features, Iterable)
-        if not single and len(list(features)) == 0:
-            raise InputError(f"{self._name}: name one feature or more.")
-        place = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", ()))}
-        out = []
-        for feature in [features] if single else features:
-            j = place.get(feature, feature)
-            if isinstance(j, bool) or not isinstance(j, (int, np.integer)) or not 0 <= j < self.n_features_in_:
-                near = get_close_matches(str(feature), [str(name) for name in place], 1)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
-                raise InputError(f"{self._name}: there is no column {feature!r}.{hint}")
-            out.append(int(j))
-        return out
 
     def magnification(self, log: bool = False) -> Float:
         """How fast the rows' distribution changes over the map: √det of the Fisher metric at every node.

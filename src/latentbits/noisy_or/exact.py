@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ..base import LatentBitsEstimator, frame_of
 from ..base.options import Whole
 from ..data.block import Block, Float
-from ..errors import InputError, brief
+from ..errors import InputError
 from .scoring import WORST_ERROR, Quickscore, RowScores, refusal
 
 
@@ -34,19 +33,6 @@ class ClosedForms(LatentBitsEstimator):
         params = self._params
         kept = np.log1p(params.prior * np.expm1(-params.theta[:, chosen].sum(axis=1)))
         return float(np.exp(kept.sum() - params.theta0[chosen].sum()))
-
-    def _column_numbers(self, columns: Any) -> Any:
-        """Column numbers of numbers or names."""
-        names = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", ()))}
-        alone = isinstance(columns, (str, int, np.integer)) or not isinstance(columns, Iterable)
-        columns = [columns] if alone else list(columns)
-        out = []
-        for column in columns:
-            j = names.get(column, -1) if isinstance(column, str) else column
-            if isinstance(j, bool) or not isinstance(j, (int, np.integer)) or not 0 <= j < self.n_features_in_:
-                raise InputError(f"{self._name}: there is no column {brief(column)}.")
-            out.append(int(j))
-        return np.array(out, np.int64)
 
     def marginal_probabilities(self) -> Any:
         """P(cell = 1) of every column (n_features,); with ``zero_truncated`` among rows that are not empty."""

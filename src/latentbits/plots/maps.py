@@ -177,7 +177,7 @@ def component_planes(estimator: Any, features: Any, *, axes: Any = None) -> Any:
     array of Axes
     """
     shape = _flat_map(estimator, "component_planes")
-    columns = estimator._columns(features)
+    columns = estimator._column_numbers(features)
     planes, names = estimator.component_planes(columns), estimator._feature_names()
     if axes is None:
         import matplotlib.pyplot as plt
