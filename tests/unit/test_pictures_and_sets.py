@@ -70,7 +70,7 @@ def test_maps(zoo_map):
         plots.latent_map(fitted, zoo.frame, ["a"])
     with pytest.raises(InputError, match="1 dimension"):
         plots.node_images(BinaryGTM(8, tol=1e-2).fit(zoo.data), (3, 5))
-    with pytest.raises(InputError, match="one feature or more"):
+    with pytest.raises(InputError, match="one column or more"):
         plots.component_planes(fitted, [])
     with pytest.raises(InputError, match="Did you mean 'milk'"):
         plots.component_planes(fitted, "milkk")
