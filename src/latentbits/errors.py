@@ -16,7 +16,9 @@ class InputError(LatentBitsError, ValueError):
 
 
 class CellError(InputError):
-    """A cell is neither 0, 1 nor unknown."""
+    """A cell is neither 0, 1 nor unknown; ``value`` is what the first such cell holds."""
+
+    value: object = None
 
 
 class InputTypeError(InputError, TypeError):

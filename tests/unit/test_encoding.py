@@ -116,7 +116,7 @@ def test_rules_that_make_no_sense_are_refused(rules, message):
 
 
 def test_indicators_need_a_few_values():
-    with pytest.raises(InputError, match="'a=x' is called like a column"):
+    with pytest.raises(InputError, match="'a=x' is called like another column"):
         encode(pd.DataFrame({"a": ["x", "y"], "a=x": [0, 1]}), {"a": "indicators"})
     with pytest.raises(InputError, match="no value"):
         encode(pd.DataFrame({"a": [None, None], "b": [0, 1]}), {"a": "indicators"})
@@ -172,7 +172,12 @@ def test_a_model_reads_other_tables_as_it_read_its_own(tmp_path):
         warnings.simplefilter("error")
         np.testing.assert_array_equal(loaded.transform(pl.DataFrame(SURVEY)), expected)
     new = frame.head(2).assign(area=["east", "north"])  # a value that was not there
-    assert loaded.transform(new).shape == (2, 2)
+    with pytest.warns(TableWarning, match="column 'area': 'east' was not there when the model was fitted"):
+        assert loaded.transform(new).shape == (2, 2)
+    with pytest.warns(TableWarning, match="'agree' was not there when the model was fitted, and is read as 0"):
+        loaded.transform(frame.head(2).assign(q1=["agree", "5"]))
+    with pytest.warns(TableWarning, match="the word '7' does not occur"):
+        latentbits.BernoulliMixture(1).fit(encode(frame[["q1", "q2"]], {"q*": {"ones": [4, 7]}}))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "sparse pandas", "table", "sparse table", "dask"])
@@ -325,3 +330,103 @@ def test_a_row_group_is_decoded_once_in_a_pass(tmp_path, monkeypatch):
     source = open_source(path, block_rows=7)
     blocks = [source.block(b).codes() for b in range(source.n_blocks)]
     assert asked == [0, 1] and np.concatenate(blocks)[:, 0].tolist() == (np.arange(100) % 2).tolist()
+
+
+@pytest.mark.parametrize("words", [{"one": ["0"], "zero": ["1"]}, {"one": ["False"], "zero": ["True"]}, {}])
+def test_words_mean_the_same_in_text_and_in_memory(words, tmp_path):
+    for values in ([0.0, 1.0, 1.0, 9.0], [False, True, True, None]):
+        frame = pd.DataFrame({"a": pd.Series(values, dtype=object if None in values else float), "b": [1, 0, 1, 0]})
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        how = {**words, "blank": ["9"]} if 9.0 in values else words
+        assert cells(read_table(tmp_path / "t.csv", **how)) == cells(encode(frame, **how))
+        for rule in ({"ones": ["1"]}, {"ones": [True]}, {"above": 0.5}, "indicators"):
+            texts = read_table(tmp_path / "t.csv", rules={"a": rule}, blank=how.get("blank", ()))
+            frames = encode(frame, {"a": rule}, blank=how.get("blank", ()))
+            assert (texts.columns, cells(texts)) == (frames.columns, cells(frames))
+
+
+def test_decimals_and_dates(tmp_path):
+    from datetime import datetime
+    from decimal import Decimal
+
+    assert cells(pa.table({"a": [Decimal(1), Decimal(0), None]})) == [[1], [0], [2]]
+    frame = pd.DataFrame({"when": pd.to_datetime(["2020-01-02", "2021-03-04"]), "a": [0, 1]})
+    with pytest.raises(CellError, match="column 'when'"):
+        open_source(frame)
+    assert encode(frame, id_column="when").ids == ["2020-01-02 00:00:00", "2021-03-04 00:00:00"]
+    log = pd.DataFrame({"user": ["u", "v"], "item": ["x", "y"], "ts": [datetime(2020, 1, 2)] * 2})
+    log.to_parquet(tmp_path / "log.parquet")
+    assert cells(read_table(tmp_path / "log.parquet", format="triples")) == [[1, 0], [0, 1]]
+
+
+def test_columns_of_the_same_name_are_refused():
+    twice = pa.table([[1, 0], [0, 1]], names=["a", "a"])
+    for table in (twice, twice.to_reader(), pd.DataFrame([[1, 0], [0, 1]], columns=[1, "1"])):
+        with pytest.raises(InputError, match=r"'(a|1)' occurs more than once"):
+            open_source(table)
+
+
+def test_streams_that_were_read_are_told_of():
+    reader = pa.table({"a": [1, 0], "b": [0, 1]}).to_reader()
+    assert cells(reader) == [[1, 0], [0, 1]]
+    with pytest.raises(InputError, match="can be read once"):
+        open_source(reader)
+
+
+def test_arguments_of_encode_are_checked():
+    frame = pd.DataFrame({"a": [0, 1]})
+    for options in (
+        {"binarize": np.inf},
+        {"binarize": "x"},
+        {"rules": ["a"]},
+        {"rules": {"a": {"above": 10**400}}},
+        {"rules": {"a": {"ones": np.ones((2, 2))}}},
+        {"one": "ja"},
+        {"blank": 3},
+        {"id_column": 0},
+    ):
+        with pytest.raises(InputError):
+            encode(frame, **options)
+    assert cells(encode(frame, one=[1], zero=[0])) == [[0], [1]]
+
+
+def test_rules_are_for_named_columns(tmp_path):
+    model = latentbits.BernoulliMixture(1).fit(
+        encode(pd.DataFrame({"a": [3, 5, 4], "b": [0, 1, 1]}), {"a": {"above": 3}})
+    )
+    sparse = pd.DataFrame({"a": [3, 5], "b": [0, 1]}).astype(pd.SparseDtype("int64", 0))
+    np.testing.assert_array_equal(model.score_samples(sparse), model.score_samples(sparse.sparse.to_dense()))
+    np.savez(tmp_path / "t.npz", X=np.array([[3, 0]]), names=np.array(["a", "b"]))
+    with pytest.raises(InputError, match="named columns"):
+        model.transform(tmp_path / "t.npz")
+    (tmp_path / "t.triples").write_text("u,x\n")
+    with pytest.raises(InputError, match="named columns"):
+        read_table(tmp_path / "t.triples", rules={"x": "ticked"})
+
+
+def test_worded_scales_and_several_values_are_recognised(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    steps = ["agree", "neither", "disagree"]
+    frame = pd.DataFrame({f"q{j}": [steps[(i + j) % 3] for i in range(30)] for j in range(3)})
+    frame["drives"] = ["ja", "nein"] * 15
+    frame["hobbies"] = [";".join(["books", "games", "music"][: 1 + i % 3]) for i in range(30)]
+    frame.to_csv("t.csv", index=False)
+    _, err = run(capsys, "data", "describe", "t.csv", code=2)
+    assert "--ones q0..q2=neither" in err and "--one ja --zero nein" in err and "--indicators 'hobbies=;'" in err
+
+
+def test_lists_are_remembered_with_another_ending(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log = pd.DataFrame([(f"u{i % 20}", f"i{(i * 7) % 5}", i) for i in range(80)], columns=["order_id", "item", "price"])
+    log.to_csv("log.csv", index=False)
+    _, err = run(capsys, "fit", "log.csv", code=2)
+    assert "--format triples --fields order_id,item" in err.splitlines()[-1]
+    run(capsys, "fit", "log.csv", "--format", "triples", "--fields", "order_id,item", "-k", 1, "-o", "m.latentbits")
+    log.to_csv("next.tsv", index=False, sep="\t")
+    log.to_csv("next.csv.gz", index=False)
+    log.to_parquet("next.parquet")
+    found = {
+        run(capsys, "transform", "m.latentbits", name)[0]
+        for name in ("log.csv", "next.tsv", "next.csv.gz", "next.parquet")
+    }
+    assert len(found) == 1

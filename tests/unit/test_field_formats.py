@@ -34,7 +34,7 @@ def cells_of(table):
     """Columns as lists, None where they are null."""
     assert len(table.columns) == len(table.names)
     out = {}
-    for name, (values, null) in zip(table.names, table.columns):
+    for name, (values, null, _) in zip(table.names, table.columns):
         assert null is None or (null.dtype == bool and null.shape == values.shape and null.any())
         assert values.dtype.kind in "bf" or all(isinstance(word, str) for word in values)
         absent = np.zeros(len(values), bool) if null is None else null
@@ -548,11 +548,29 @@ def test_files_of_fields_are_tables(tmp_path, in_this_process):
         table = read_table(survey(tmp_path / f"s{suffix}"), **how)
         assert codes(table) == [[1, 0], [0, 1], [2, 0], [2, 1], [2, 1], [0, 2]] and table.columns == ["q1", "q2"]
         assert table.labels["town"][0] == "Köln" and table.labels["day"] == ["2020-01-02"] * 6
+        by_code = read_table(tmp_path / f"s{suffix}", rules={"q1": {"ones": [1]}}, label_columns=["town", "day"])
+        assert codes(by_code) == [
+            [1, 0],
+            [0, 1],
+            [2, 0],
+            [2, 1],
+            [2, 1],
+            [0, 2],
+        ]  # labels may be called by their numbers
+        above = read_table(tmp_path / f"s{suffix}", rules={"q1": {"above": 1}}, label_columns=["town", "day"])
+        assert [row[0] for row in codes(above)] == [0, 1, 2, 2, 2, 1]
     book = workbook(tmp_path / "b.xlsx")
     rest = ["Ort Kreis", "day", "err", "2020", "all blank"]
     table = read_table(book, id_column="column A", label_columns=[name for name in rest if name in names_of(book)])
     assert codes(table)[0][:2] == [1, 1] and table.ids == ["r1", "r2", "r3"]
     assert codes(read_table(book, sheet="zwei", binarize=2)) == [[1]]
+    openpyxl = pytest.importorskip("openpyxl")
+    bare = openpyxl.Workbook()
+    for row in ([1, 0], [0, 1], [1, 1]):
+        bare.active.append(row)
+    bare.save(tmp_path / "bare.xlsx")
+    assert codes(read_table(tmp_path / "bare.xlsx")) == [[1, 0], [0, 1], [1, 1]]
+    assert codes(read_table(tmp_path / "bare.xlsx", header=True)) == [[0, 1], [1, 1]]
     for path in (rtab(tmp_path / "g.Rtab"), gene_csv(tmp_path / "gene_presence_absence.csv", ROARY[:3], False)):
         table = read_table(path)
         assert codes(table) == PRESENT.T.tolist() and table.ids == GENOMES and table.columns == GENES
@@ -589,6 +607,13 @@ def test_memberships_are_written_back_by_the_command(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("0,1\n1,0\n")
     assert ".h5ad file" in run(capsys, "transform", model, tmp_path / "t.csv", "-o", out, code=2)[1]
     assert "must be one of" in run(capsys, "impute", model, path, "-o", out, code=2)[1]
+
+
+def test_counts_are_told_of_with_the_command_that_cuts_them(tmp_path, capsys):
+    for path in (single_cells(tmp_path / "c.h5ad"), biom_file(tmp_path / "c.biom", "json")):
+        _, err = run(capsys, "data", "describe", path, code=2)
+        assert err.splitlines()[-1] == f"For example: latentbits data describe {path} --binarize 0"
+        assert "rows x" in run(capsys, "data", "describe", path, "--binarize", 0)[0]
 
 
 def test_surveys_are_diagnosed(tmp_path, capsys):

@@ -59,5 +59,8 @@ class SavesMixin(OptionsMixin):
                 of.check(vars(self)[name], kind.kind if maybe else kind, sizes, name)
             elif not maybe:
                 raise of.MisfitError(f"{name} is missing")
+        names = list(getattr(self, "feature_names_in_", ()))
+        if len(set(names)) < len(names):
+            raise of.MisfitError("feature_names_in_ holds a name twice")
         if (complaint := unreadable(getattr(self, "reading_", {}))) is not None:
             raise of.MisfitError(f"reading_ {complaint}")

@@ -13,7 +13,7 @@ import typer
 
 from ..errors import CellError
 from .output import SAFE_CSV, told
-from .typed import words
+from .typed import again, words
 
 
 def _threshold(text: str) -> float:
@@ -237,6 +237,11 @@ class TableFile:
             rule_of_text(kind, text) for kind in ("ones", "above", "ticked", "indicators") for text in self.how[kind]
         ]
 
+    def may_be_cut(self, value: Any) -> bool:
+        """Whether a threshold would make a cell of a value."""
+        counts = isinstance(value, (int, float)) and 0 < value < float("inf")
+        return counts and self.binarize is None and self.table is not None and not self.table.holds_numbers
+
     def diagnosis(self) -> str | None:
         """What the columns are that do not hold cells, and which options mend it."""
         from ..data.triage import advice, columns_of
@@ -258,8 +263,10 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with told():
                 command(table=opened, **given)
-        except CellError:
+        except CellError as error:
             advice = None if opened is None else opened.diagnosis()
+            if advice is None and opened is not None and opened.may_be_cut(error.value):
+                advice = f"{error}\nFor example: {again('--binarize', '0')}"
             if advice is None:
                 raise
             raise CellError(advice) from None

@@ -89,7 +89,9 @@ class BadCells:
         place = f"{owner}: cell ({labels.row(self.row)}, {labels.column(self.column)}) is {shown}"
         if self.reals:
             raise CellError(f"{place}; expected a number, 0 or more{others}. {_real_remedy(value)}")
-        raise CellError(f"{place}; expected 0, 1 or unknown{others}. {_remedy(value)}")
+        error = CellError(f"{place}; expected 0, 1 or unknown{others}. {_remedy(value)}")
+        error.value = value
+        raise error
 
 
 def _real_remedy(value: Any) -> str:
@@ -115,7 +117,8 @@ def _remedy(value: Any) -> str:
             return _remedy(float(value))
         except ValueError:
             return (
-                "Recode text to 0/1 first; if the column is a name or a class, leave it out of the table (in files: "
+                "Recode text to 0/1 first (latentbits.data.encode reads frames by rules); "
+                "if the column is a name or a class, leave it out of the table (in files: "
                 "id_column= and label_columns= of read_table, --id and --label on the command line)."
             )
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, time
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from ..errors import InputError
 from .block import ONE, UNKNOWN, ZERO
 from .checks import BadCells
 from .convert import Binarize, codes_of_array, refuse_object
-from .numbers import LARGEST, is_unknown, number_of, word_of
+from .numbers import LARGEST, is_unknown, number_of, plain_word, same, word_of
 from .rules import Rule
 from .values import Reals
 
@@ -30,22 +32,20 @@ CODE_OF_WORD = {
     **dict.fromkeys(WORDS_OFF, ZERO),
     **dict.fromkeys(WORDS_UNKNOWN, UNKNOWN),
 }
+Own = Mapping[str | float, int]  # codes of the user's words
 BAD = 3  # stands for a word that is no cell
+KINDS_OF_WORDS = (bytes, bool, int, float, Decimal, date, time, np.bool_, np.integer, np.floating, np.datetime64)
 NO_REAL = -1.0  # stands for a word that is no number, 0 or more
-
-
-def _same(word: str) -> str | float:
-    """What a word is compared by: its number if it is one."""
-    number = number_of(word)
-    return word.strip() if number is None else number
 
 
 class ColumnEncoding:
     """How one column is read; ``codes`` for values of any kind, ``code`` for a word."""
 
-    def __init__(self, binarize: Binarize, own: Mapping[str, int], rule: Rule | None = None) -> None:
-        self.binarize, self.own, self.rule = binarize, own, rule
-        self.ones = None if rule is None or rule.ones is None else {_same(word) for word in rule.ones}
+    def __init__(
+        self, binarize: Binarize, own: Own, rule: Rule | None = None, aliases: Mapping[str, float] | None = None
+    ) -> None:
+        self.binarize, self.own, self.rule, self.aliases = binarize, own, rule, aliases or {}
+        self.ones = None if rule is None or rule.ones is None else {same(word) for word in rule.ones}
         self.reals = isinstance(binarize, Reals)
         self.plain = rule is None and not own
         self.known = Words(self)
@@ -53,7 +53,7 @@ class ColumnEncoding:
     def code(self, word: str) -> Any:
         """Code of a word, or its number where real numbers are wanted."""
         plain = word.strip()
-        own = self.own.get(plain)
+        own = next((self.own[key] for key in self.keys(plain) if key in self.own), None)
         rule = self.rule
         if rule is not None and not self.reals:
             if own == UNKNOWN or (own is None and plain.lower() in WORDS_UNKNOWN):
@@ -66,15 +66,19 @@ class ColumnEncoding:
             return NO_REAL if number is None or not 0 <= number <= LARGEST else number
         return code_of_word(plain, self.binarize)
 
+    def keys(self, word: str) -> list[str | float]:
+        """What a word is compared by: itself and, if it is the label of a number, that."""
+        return [same(word), *([self.aliases[word]] if word in self.aliases else [])]
+
     def _ruled(self, word: str, rule: Rule) -> int:
         """Code of a word that is not blank, by a rule."""
         if rule.ticked:
             return ONE
         if self.ones is not None:
-            return ONE if _same(word) in self.ones else ZERO
+            return ONE if any(key in self.ones for key in self.keys(word)) else ZERO
         if rule.above is None:
             return code_of_word(word, self.binarize)
-        number = number_of(word)
+        number = next((key for key in reversed(self.keys(word)) if isinstance(key, float)), None)
         return BAD if number is None or not np.isfinite(number) else int(number > rule.above)
 
     def codes(self, values: NDArray[Any], null: NDArray[np.bool_] | None, start: int, bad: BadCells) -> NDArray[Any]:
@@ -111,7 +115,7 @@ class Words(dict[str, Any]):
 class Indicator(ColumnEncoding):
     """Whether a value is among those of a cell."""
 
-    def __init__(self, own: Mapping[str, int], rule: Rule, level: str) -> None:
+    def __init__(self, own: Own, rule: Rule, level: str) -> None:
         self.level = level
         super().__init__(None, own, rule)
 
@@ -121,13 +125,13 @@ class Indicator(ColumnEncoding):
         return UNKNOWN if parts is None else int(self.level in parts)
 
 
-def values_in(word: str, own: Mapping[str, int], rule: Rule | None) -> list[str] | None:
+def values_in(word: str, own: Own, rule: Rule | None) -> list[str] | None:
     """Values that a cell of an indicator column holds, None if it is blank."""
     plain = word.strip()
-    if own.get(plain) == UNKNOWN or plain.lower() in WORDS_UNKNOWN:
+    if own.get(same(plain)) == UNKNOWN or plain.lower() in WORDS_UNKNOWN:
         return None
     parts = plain.split(rule.separator) if rule is not None and rule.separator else [plain]
-    return [part.strip() for part in parts if part.strip()]
+    return [plain_word(part) for part in parts if part.strip()]
 
 
 def code_of_word(word: str, binarize: Binarize) -> int:
@@ -149,7 +153,7 @@ def _word(value: Any) -> str:
         return value
     if is_unknown(value):
         return ""
-    if isinstance(value, (bytes, bool, int, float, np.bool_, np.integer, np.floating)):
+    if isinstance(value, KINDS_OF_WORDS):
         return word_of(value)
     refuse_object(value)
     return ""
@@ -185,15 +189,16 @@ class Encoding:
             raise InputError(
                 "words for ones and zeros (--one, --zero) and a threshold (--binarize) exclude each other."
             )
-        twice = [word for word, n in Counter([*set(self.one), *set(self.zero), *set(self.blank)]).items() if n > 1]
+        groups = [{same(word) for word in words} for words in (self.one, self.zero, self.blank)]
+        twice = [word for word, n in Counter(word for group in groups for word in group).items() if n > 1]
         if twice:
-            raise InputError(f"{twice[0]!r} is named as two of one, zero and blank.")
+            raise InputError(f"{word_of(twice[0])!r} is named as two of one, zero and blank.")
 
     @property
-    def own(self) -> dict[str, int]:
-        """Codes of the user's words."""
+    def own(self) -> dict[str | float, int]:
+        """Codes of the user's words, by what words are compared by."""
         groups = ((self.one, ONE), (self.zero, ZERO), (self.blank, UNKNOWN))
-        return {form: code for words, code in groups for word in words for form in _forms(word)}
+        return {same(word): code for words, code in groups for word in words}
 
     @property
     def is_plain(self) -> bool:
@@ -238,18 +243,12 @@ class Encoding:
         return Encoding(record.get("binarize"), rules=tuple(Rule(**rule) for rule in rules), **words)
 
 
-def _forms(word: str) -> list[str]:
-    """A word as it may stand in cells: numbers in memory have no zeros behind the point."""
-    number = number_of(word)
-    return list(dict.fromkeys([word.strip(), *([] if number is None else [word_of(number)])]))
-
-
 def words_of(values: NDArray[Any], null: NDArray[np.bool_] | None = None) -> list[str]:
     """Values of a column as words, blanks as the empty one."""
-    words = [_word(value) for value in values.tolist()]
+    words = [_word(value) for value in (values if values.dtype.kind in "mM" else values.tolist())]
     return words if null is None else ["" if blank else word for word, blank in zip(words, null)]
 
 
-def levels_of(words: Iterable[str], own: Mapping[str, int], rule: Rule) -> tuple[str, ...]:
+def levels_of(words: Iterable[str], own: Own, rule: Rule) -> tuple[str, ...]:
     """Values that occur in the cells of an indicator column, in order."""
     return tuple(sorted({part for word in set(words) for part in values_in(word, own, rule) or ()}))

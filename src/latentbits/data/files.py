@@ -18,21 +18,32 @@ from .arrays import arrays_beside, read_arrays
 from .checks import Labels, warn_of_repeated_ids
 from .convert import Binarize
 from .encoding import Encoding
-from .formats import FIELD_FORMATS, GENE_CSV
+from .formats import FIELD_FORMATS, GENE_CSV, SHEETS
 from .formats.genes import is_gene_table
 from .matching import in_order
-from .numbers import check_threshold
-from .raw import RawTable
+from .numbers import check_threshold, number_of
+from .raw import RawTable, values_of
 from .readers import ArrayReader, ColumnsReader, Reader, SparseReader, reader_of
 from .reading import Reading
-from .rules import Rule, rules_of
-from .text import UTF8, check_delimiter, delimiter_of, opened, read_delimited, read_transactions, set_aside
+from .rules import Rule, rules_of, words_given
+from .text import (
+    UTF8,
+    check_delimiter,
+    delimiter_of,
+    looks_like_header,
+    opened,
+    read_delimited,
+    read_transactions,
+    set_aside,
+)
 from .triples import read_triples
 from .values import REALS, Reals
 
 FIELDS = {suffix.removeprefix("."): field_format for suffix, field_format in FIELD_FORMATS.items()}
 FORMATS = ("csv", "tsv", "parquet", "npz", "npy", "mtx", "transactions", "triples", *FIELDS)
 FRAMES = ("csv", "tsv", "parquet")
+LISTS = ("triples", "edges", "transactions", "baskets")
+MAYBE_LISTS = (".csv", ".tsv", ".txt", ".tab", ".parquet", ".pq", "")  # files that may hold them
 ALIASES = {"baskets": "transactions", "edges": "triples"}
 SUFFIXES = {
     ".csv": "csv",
@@ -126,8 +137,12 @@ def encode(
     >>> open_source(table).block(0).codes().tolist()
     [[1, 0, 1], [0, 1, 0], [2, 0, 0]]
     """
-    words = {"one": tuple(one), "zero": tuple(zero), "blank": tuple(blank)}
-    how = Reading(Encoding(binarize, rules=rules_of(rules or {}), **words), id_column, tuple(label_columns))
+    if not isinstance(binarize, Reals):
+        check_threshold(binarize)
+    words = {name: words_given(name, given) for name, given in (("one", one), ("zero", zero), ("blank", blank))}
+    labels = words_given("label_columns", label_columns)
+    id_column = None if id_column is None else str(id_column)
+    how = Reading(Encoding(binarize, rules=rules_of({} if rules is None else rules), **words), id_column, labels)
     reader: Any = reader_of(frame, None, how)
     if not hasattr(reader, "words"):
         raise InputTypeError(f"a frame with named columns is needed, not {type(frame).__name__!r}.")
@@ -135,7 +150,7 @@ def encode(
     how = set_aside("the frame", names, how)
     beside = {name: reader.words(names.index(name)) for name in reader.aside}
     ids = None if id_column is None else beside[id_column]
-    return Table(reader, ids, id_column or "id", {name: beside[name] for name in label_columns})
+    return Table(reader, ids, id_column or "id", {name: beside[name] for name in labels})
 
 
 def format_of(path: Path) -> str:
@@ -145,6 +160,8 @@ def format_of(path: Path) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     if suffixes and suffixes[-1] in FIELD_FORMATS:
         return suffixes[-1].removeprefix(".")
+    if suffixes and suffixes[-1] == ".latentbits":
+        raise InputError(f"{path} is a model, not a table.")
     if not suffixes or suffixes[-1] not in SUFFIXES:
         raise InputError(
             f"{path}: the name does not tell the format. Name it with --format (format=...): one of {', '.join(FORMATS)}."
@@ -219,7 +236,7 @@ def read_table(
     given.update(fields=None if fields is None else list(fields), sheet=sheet, layer=layer)
     how = _reading(place, reading, {name: value for name, value in given.items() if value is not None})
     words: dict[str, Any] = {
-        name: tuple(word) for name, word in (("one", one), ("zero", zero), ("blank", blank)) if word
+        name: words_given(name, word) for name, word in (("one", one), ("zero", zero), ("blank", blank)) if word
     }
     if rules:
         words["rules"] = rules_of(rules) if isinstance(rules, Mapping) else tuple(rules)
@@ -243,21 +260,27 @@ def _reading(place: Path, remembered: Reading | None, given: dict[str, Any]) -> 
     """How the file is written: as said, else as remembered of another of the same kind."""
     if remembered is None:
         return Reading(file=given)
-    same = place.suffix.lower() == remembered.file.get("suffix", place.suffix.lower())
-    known = {name: value for name, value in remembered.file.items() if same or name == "encoding"}
+    same = _suffix(place) == remembered.file.get("suffix", _suffix(place))
+    kept = ("format", "fields") if remembered.file.get("format") in LISTS and _suffix(place) in MAYBE_LISTS else ()
+    known = {name: value for name, value in remembered.file.items() if same or name in ("encoding", *kept)}
     return replace(remembered, file={**known, **given})
+
+
+def _suffix(place: Path) -> str:
+    """How the name of a file ends, packed or not."""
+    return Path(place.name.removesuffix(".gz")).suffix.lower()
 
 
 def _open_kind(path: Any, place: Path, kind: str, how: Reading, columns: Sequence[str] | None) -> Table:
     """The table of a file whose format is known."""
-    how = replace(how, file={**how.file, "suffix": place.suffix.lower()})
+    how = replace(how, file={**how.file, "suffix": _suffix(place)})
     decoded = _decoded(path, place, kind, how)
     if decoded is not None:
         return _of_raw(place, kind, decoded, how, columns)
     if kind not in FRAMES and kind != "npz" and (how.id_column is not None or how.label_columns) and columns is None:
         raise InputError(f"{kind} tables have no id or label columns to set aside.")
-    if kind not in FRAMES and kind != "triples" and columns is None:
-        _check_plain(kind, how)
+    if kind not in FRAMES:
+        _check_plain(kind, how, words=kind != "triples" and columns is None)
     if kind in ("csv", "tsv"):
         if kind == "tsv":
             how = replace(how, file={"delimiter": "\t", **how.file})
@@ -276,9 +299,9 @@ def _open_kind(path: Any, place: Path, kind: str, how: Reading, columns: Sequenc
     return _of_arrays(place, kind, how, columns)
 
 
-def _check_plain(kind: str, how: Reading) -> None:
-    """Refuse words and rules for tables that hold numbers only."""
-    if not how.encoding.is_plain:
+def _check_plain(kind: str, how: Reading, words: bool) -> None:
+    """Refuse rules, and perhaps words, for tables that hold numbers only."""
+    if how.encoding.rules or (words and not how.encoding.is_plain):
         raise InputError(
             "words and rules for cells (--one, --zero, --blank, --ones, --above, ...) are for tables of named columns, not "
             f"for {kind}."
@@ -293,12 +316,29 @@ def _decoded(path: Any, place: Path, kind: str, how: Reading) -> RawTable | None
         odd = [name for name in given if name not in signature(decode).parameters]
         if odd:
             raise InputError(f"{place}: a {odd[0]} cannot be chosen in {kind} files.")
-        return decode(place, **given)
+        raw = decode(place, **given)
+        return _with_first_row(raw) if FIELDS[kind] in SHEETS and not has_names(raw.names, how) else raw
     if given:
         raise InputError(f"{place}: a {next(iter(given))} cannot be chosen in {kind} files.")
     if kind == "csv" and how.file.get("format") is None and str(path) != "-" and is_gene_table(_header(place, how)):
         return GENE_CSV.load()(place)
     return None
+
+
+def has_names(names: list[str], how: Reading) -> bool:
+    """Whether the first row of a sheet names its columns."""
+    told = how.file.get("header")
+    return looks_like_header(names) if told is None else bool(told)
+
+
+def _with_first_row(raw: RawTable) -> RawTable:
+    """A sheet without names, whose first row was taken for them."""
+    columns = []
+    for name, (values, null, _) in zip(raw.names, raw.columns or ()):
+        rest = [None if null is not None and null[i] else value for i, value in enumerate(values.tolist())]
+        number = number_of(name)
+        columns.append(values_of([name if number is None else number, *rest]))
+    return RawTable([str(j) for j in range(len(columns))], columns)
 
 
 def _header(place: Path, how: Reading) -> list[str]:
@@ -317,8 +357,7 @@ def _of_raw(place: Path, kind: str, raw: RawTable, how: Reading, columns: Sequen
     if raw.columns is not None:
         reader = ColumnsReader(raw.names, raw.columns, raw.n_rows, how, columns)
     else:
-        if columns is None:
-            _check_plain(kind, how)
+        _check_plain(kind, how, words=columns is None)
         made = SparseReader if sp.issparse(raw.matrix) else ArrayReader
         reader = made(raw.matrix, binarize, raw.names, reading=how)
         reader = in_order(reader, columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -12,10 +13,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import InputError, TableWarning
-from .block import Codes, Lists
+from .block import UNKNOWN, Codes, Lists
 from .checks import BadCells, Labels
 from .convert import lists_of_csr, values_of_csr
-from .encoding import ColumnEncoding, Encoding, Indicator, levels_of
+from .encoding import ColumnEncoding, Encoding, Indicator, levels_of, values_in
+from .numbers import same
 from .rules import Rule
 from .values import ValueLists
 
@@ -64,6 +66,7 @@ def plan_of(
     place : str
         Where the table is, for messages.
     """
+    _refuse_twice(names)
     apart = set(aside)
     cells = [name for name in names if name not in apart]
     if wanted is None:
@@ -81,13 +84,64 @@ def plan_of(
         complete.append(rule)
         for level in rule.levels or ():
             called = f"{name}={level}"
-            if called in position:
-                raise InputError(f"the indicator {called!r} is called like a column of the table; rename that.")
+            if called in position or called in made:
+                raise InputError(f"the indicator {called!r} is called like another column of the table; rename that.")
             made[called] = (position[name], Indicator(encoding.own, rule, level))
     order = list(made) if wanted is None else match(list(made), wanted, place)
     chosen = [made[name] for name in order]
     full = replace(encoding, rules=tuple(complete))
     return Plan(order, [place for place, _ in chosen], [how for _, how in chosen], full)
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
+    """Refuse columns of the same name."""
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if twice:
+        raise InputError(f"the column name {twice[0]!r} occurs more than once; rename one.")
+
+
+def heard(plan: Plan, fitted: bool, place: str = "") -> Encoding:
+    """The encoding with the values that its rules met, once the table has been read.
+
+    Warns of words that the user named and no cell holds or, where a model is ``fitted``, of values that its table did not
+    have.
+    """
+    words = {id(how): how for how in plan.encodings}.values()
+    rules, told = [], []
+    for rule in plan.encoding.rules:
+        met = {word.strip() for how in words if _is_of(how, rule) for word in how.known if how.code(word) != UNKNOWN}
+        met -= {word for word in met if not word}
+        if fitted:
+            told += _unseen(rule, met)
+            rules.append(rule)
+            continue
+        keys = {key for how in words if _is_of(how, rule) for word in met for key in how.keys(word)}
+        told += [f"the word {word!r} does not occur in any cell" for word in rule.ones or () if same(word) not in keys]
+        few = rule.ones is not None and len(met) <= MOST_LEVELS
+        rules.append(replace(rule, levels=tuple(sorted(met))) if few else rule)
+    if not fitted:
+        keys = {key for how in words for word in how.known for key in how.keys(word.strip())}
+        own = (*plan.encoding.one, *plan.encoding.zero, *plan.encoding.blank)
+        told += [f"the word {word!r} does not occur in any cell" for word in own if same(word) not in keys]
+    for text in told[:MOST_NAMED]:
+        warnings.warn(f"{place}{': ' * bool(place)}{text}.", TableWarning, stacklevel=2)
+    return replace(plan.encoding, rules=tuple(rules))
+
+
+def _is_of(how: ColumnEncoding, rule: Rule) -> bool:
+    """Whether a column is read by a rule."""
+    return how.rule is not None and how.rule.columns == rule.columns
+
+
+def _unseen(rule: Rule, met: set[str]) -> list[str]:
+    """What to say of values that the table of the fit did not have."""
+    if rule.levels is None:
+        return []
+    known = {same(level) for level in rule.levels}
+    parts = {part for word in met for part in (values_in(word, {}, rule) or ())} if rule.indicators else met
+    new = sorted(part for part in parts if same(part) not in known)
+    where = f"column {rule.columns[0]!r}" if len(rule.columns) == 1 else f"columns {rule.columns[0]!r}, ..."
+    return [f"{where}: {new[0]!r} was not there when the model was fitted, and is read as 0"] if new else []
 
 
 def _with_levels(rule: Rule, levels: tuple[str, ...]) -> Rule:

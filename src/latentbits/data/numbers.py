@@ -6,6 +6,7 @@ date are floats, and so is the text "1".
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, InputTypeError, brief
 
+TRUTH = {"true": 1.0, "false": 0.0}
 LARGEST = 1e100  # numbers that can still be squared and summed
 
 
@@ -44,18 +46,41 @@ def number_of(word: str) -> float | None:
 
 
 def word_of(value: Any) -> str:
-    """A value as a text file has it: whole numbers without a point.
+    """A value as a text file has it: whole numbers without a point, truth values as 1 and 0, dates as in ISO 8601.
 
     Examples
     --------
-    >>> word_of(4.0), word_of(np.int8(4)), word_of(" 4 "), word_of(True)
-    ('4', '4', '4', '1')
+    >>> word_of(4.0), word_of(np.int8(4)), word_of(" 4 "), word_of(True), word_of(np.datetime64("2020-01-02"))
+    ('4', '4', '4', '1', '2020-01-02')
     """
     if isinstance(value, (bool, np.bool_)):
         return str(int(value))
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, np.datetime64):
+        fine = isinstance(value.item(), int)  # finer than Python's own
+        value = value.astype("datetime64[us]").item() if fine else value.item()
     if isinstance(value, (float, np.floating)):
         return str(int(value)) if np.isfinite(value) and value == int(value) else repr(float(value))
     return str(value).strip()
+
+
+def same(word: str) -> str | float:
+    """What a word is compared by: its number if it is one, truth values as 1 and 0.
+
+    Examples
+    --------
+    >>> same("4.0"), same(" True"), same("x")
+    (4.0, 1.0, 'x')
+    """
+    number = number_of(word)
+    return TRUTH.get(word.strip().lower(), word.strip()) if number is None else number
+
+
+def plain_word(word: str) -> str:
+    """A word as it names an indicator: alike in text and in memory."""
+    value = same(word)
+    return word_of(value)
 
 
 def is_unknown(value: Any) -> bool:

@@ -82,10 +82,12 @@ class ParquetReader:
         """One column of the whole table."""
         import pyarrow as pa
 
-        parts = []
+        parts: list[Any] = []
         for f, path in enumerate(self.paths):
             with _readable(path):
                 parts += self._open(f).read(columns=[name]).column(0).chunks
+        if len({part.type for part in parts}) > 1:  # of files that hold other kinds
+            parts = [pa.array(words_of(*arrow_column(part)), pa.string()) for part in parts]
         return pa.chunked_array(parts) if parts else pa.chunked_array([[]], pa.null())
 
     def _texts(self, name: str) -> list[str]:

@@ -20,6 +20,7 @@ class Values(NamedTuple):
 
     values: NDArray[Any]  # numbers, booleans, or an object array of str (words)
     null: NDArray[np.bool_] | None
+    codes: Mapping[str, float] | None = None  # numbers that words are the labels of
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from ..errors import InputError, InputTypeError, need
 from .block import Codes, Lists
 from .checks import BadCells, Labels
 from .convert import Binarize, canonical_csr, codes_of_array, lists_of_csr, values_of_csr
-from .encoding import words_of
-from .matching import codes_of_plan, in_order, plan_of
+from .encoding import ColumnEncoding, words_of
+from .matching import codes_of_plan, heard, in_order, plan_of
 from .reading import Reading
 from .values import Reals, ValueLists
 
@@ -105,7 +105,7 @@ class FrameReader:
         self.frame, self.n_rows = frame, n_rows
         aside = [name for name in (reading.id_column, *reading.label_columns) if name is not None]
         self.all_names, self.aside = names, aside
-        self.plan = plan_of(names, reading.encoding, self.words, aside, wanted)
+        self.plan, self.fitted = plan_of(names, reading.encoding, self.words, aside, wanted), wanted is not None
         self.reading = replace(reading, encoding=self.plan.encoding)
         self.shape = (n_rows, len(self.plan.names))
         self.labels = Labels(self.plan.names)
@@ -117,6 +117,10 @@ class FrameReader:
     def read(self, low: int, high: int, bad: BadCells) -> Codes:
         """Codes of the rows."""
         return codes_of_plan(self.plan, lambda j: self.column(j, low, high), high - low, low, bad)
+
+    def finish(self) -> None:
+        """Once all rows have been read: remember the values that were met, and tell of words that were not."""
+        self.reading = replace(self.reading, encoding=heard(self.plan, self.fitted))
 
     def words(self, j: int) -> list[str]:
         """Values of a column as words, blanks empty."""
@@ -161,10 +165,13 @@ class ColumnsReader(FrameReader):
 
     def __init__(self, names: list[str], columns: Sequence[Any], n_rows: int, reading: Reading, wanted: Wanted) -> None:
         super().__init__(columns, names, n_rows, reading, wanted)
+        for j, (place, how) in enumerate(zip(self.plan.places, self.plan.encodings)):
+            if columns[place].codes and type(how) is ColumnEncoding:  # labels may be called by their numbers
+                self.plan.encodings[j] = ColumnEncoding(how.binarize, how.own, how.rule, columns[place].codes)
 
     def column(self, j: int, low: int, high: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
         """Values of a column and where it is null."""
-        values, null = self.frame[j]
+        values, null, _ = self.frame[j]
         return values[low:high], None if null is None else null[low:high]
 
 
@@ -212,12 +219,12 @@ def _stream_reader(X: Any, reading: Reading, wanted: Wanted) -> Reader:
         with pa.RecordBatchReader.from_stream(X) as batches:
             if any(rule.indicators and rule.levels is None for rule in reading.encoding.rules):
                 return ArrowReader(batches.read_all(), reading, wanted)  # the values are needed before the cells
-            return _read_batches(batches, reading, wanted)
+            return _read_batches(X, batches, reading, wanted)
     except pa.ArrowException as error:
         raise InputTypeError(f"the table cannot be read as Arrow data ({str(error).splitlines()[0]}).") from None
 
 
-def _read_batches(batches: Any, reading: Reading, wanted: Wanted) -> Reader:
+def _read_batches(X: Any, batches: Any, reading: Reading, wanted: Wanted) -> Reader:
     """Cells of a stream."""
     none = ArrowReader(batches.schema.empty_table(), reading, wanted)  # knows the columns
     bad, codes, n_rows = BadCells(), [none.read(0, 0, BadCells())], 0
@@ -225,6 +232,11 @@ def _read_batches(batches: Any, reading: Reading, wanted: Wanted) -> Reader:
         columns = [arrow_column(column) for column in batch.columns]
         codes.append(codes_of_plan(none.plan, columns.__getitem__, batch.num_rows, n_rows, bad))
         n_rows += batch.num_rows
+    if n_rows == 0 and type(X).__name__ == "RecordBatchReader":
+        raise InputError(
+            "the stream of batches is at its end; it can be read once. Read it into a table first: X.read_all()."
+        )
+    none.finish()
     return CodesReader(np.concatenate(codes), none.labels, bad, none.reading)
 
 
@@ -274,7 +286,7 @@ def _pandas_reader(frame: Any, reading: Reading, wanted: Wanted) -> Reader:
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise InputError(f"the column name {twice!r} occurs more than once; rename one.")
-    if is_sparse_frame(frame):
+    if is_sparse_frame(frame) and reading.encoding.is_plain:
         names, binarize = [str(name) for name in frame.columns], reading.encoding.binarize
         reader: Reader = in_order(SparseReader(frame.sparse.to_coo(), binarize, names, frame.index), wanted)
         return reader

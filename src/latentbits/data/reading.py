@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from .encoding import Encoding
 
 
@@ -68,7 +69,15 @@ def unreadable(record: Mapping[str, Any]) -> str | None:
         return "does not say how a file is written"
     if not isinstance(file.get("header", True), bool) or not _are_words(file.get("fields", [])):
         return "does not say how a file is written"
-    return next((told for rule in record.get("rules", ()) if (told := _misruled(rule)) is not None), None)
+    told = next((told for rule in record.get("rules", ()) if (told := _misruled(rule)) is not None), None)
+    if told is not None or not np.isfinite(record.get("binarize", 0.0)):
+        return told or "holds a threshold that is no number"
+    try:
+        encoding = Reading.of_record(record).encoding
+        encoding.resolved([name for rule in encoding.rules for name in rule.columns])
+    except InputError as error:
+        return f"contradicts itself: {error}"
+    return None
 
 
 def _misruled(rule: Any) -> str | None:
@@ -78,7 +87,9 @@ def _misruled(rule: Any) -> str | None:
     fits = isinstance(rule, dict) and all(name in kinds and isinstance(v, kinds[name]) for name, v in rule.items())
     if not fits or not all(_are_words(rule.get(name, [])) for name in ("columns", "ones", "levels")):
         return f"holds {rule!r:.60}, which is no rule"
-    return None if "columns" in rule and np.isfinite(rule.get("above", 0.0)) else "holds a rule without columns"
+    n_kinds = sum(name in rule for name in ("ones", "above", "ticked", "indicators"))
+    good = "columns" in rule and n_kinds == 1 and np.isfinite(rule.get("above", 0.0))
+    return None if good else f"holds {rule!r:.60}, which is no rule"
 
 
 def _are_words(value: Any) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from .numbers import number_of, word_of
+from ..errors import InputError, brief
+from .numbers import float_of, is_real, number_of, word_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Rule:
     separator : str, optional
         Of indicators: what stands between the values of one cell.
     levels : tuple of str, optional
-        Of indicators: the values that have a column; by default all that occur.
+        Of indicators: the values that have a column; by default all that occur.  Of ones: the values that were met.
     """
 
     columns: tuple[str, ...]
@@ -82,31 +82,35 @@ def columns_like(pattern: str, names: Sequence[str]) -> list[str]:
     if pattern in names:
         return [pattern]
     first, dots, last = pattern.partition("..")
-    if dots:
-        ends = [_place(end.strip(), names, pattern) for end in (first, last)]
+    if dots and first.strip() in names and last.strip() in names:
+        ends = [list(names).index(end.strip()) for end in (first, last)]
         return list(names[min(ends) : max(ends) + 1])
     found = [name for name in names if fnmatchcase(name, pattern)]
+    if not found and dots:
+        missing = first.strip() if first.strip() not in names else last.strip()
+        raise InputError(f"no column is called {missing!r}, of the range {pattern!r}{instead(missing, names)}")
     if not found:
-        raise InputError(f"no column is called {pattern!r}{instead(pattern, names)}.")
+        raise InputError(f"no column is called {pattern!r}{instead(pattern, names)}")
     return found
 
 
-def _place(name: str, names: Sequence[str], pattern: str) -> int:
-    """Where a column stands that a range begins or ends with."""
-    if name not in names:
-        raise InputError(f"no column is called {name!r}, of the range {pattern!r}{instead(name, names)}.")
-    return list(names).index(name)
-
-
 def instead(name: str, names: Sequence[str]) -> str:
-    """What a name that is not there may stand for."""
+    """What a name that is not there may stand for; the end of a sentence."""
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and set(parts) <= set(names):
-        return "; name several by giving the option several times"
-    near = difflib.get_close_matches(name, names, 1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return f"; the columns are: {', '.join(map(repr, names[:12]))}{', ...' if len(names) > 12 else ''}"
+        return "; name several by giving the option several times."
+    near = {other.lower(): other for other in reversed(names)}
+    found = difflib.get_close_matches(name.lower(), list(near), 1)
+    if found:
+        return f"; did you mean {near[found[0]]!r}?"
+    return f"; the columns are: {', '.join(map(repr, names[:12]))}{', ...' if len(names) > 12 else '.'}"
+
+
+def words_given(name: str, given: Any) -> tuple[str, ...]:
+    """Words of an option, which must be a list of them; numbers are words, too."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InputError(f"{name} must be a list of words; got {brief(given)}.")
+    return tuple(word_of(word) for word in given)
 
 
 def rules_of(given: Mapping[str, Any]) -> tuple[Rule, ...]:
@@ -117,6 +121,8 @@ def rules_of(given: Mapping[str, Any]) -> tuple[Rule, ...]:
     >>> rules_of({"q1..q9": {"ones": [4, 5]}, "seen_*": "ticked"})[0].ones
     ('4', '5')
     """
+    if not isinstance(given, Mapping):
+        raise InputError(f"rules are a dict of columns and how they are read; got {brief(given)}.")
     return tuple(_rule(pattern, what) for pattern, what in given.items())
 
 
@@ -129,15 +135,26 @@ def _rule(pattern: Any, what: Any) -> Rule:
     if not isinstance(pattern, str) or not isinstance(told, Mapping) or len(told) != 1:
         raise InputError(f"the rule {pattern!r}: {what!r:.60} is not understood; a rule is {KINDS}.")
     kind, value = next(iter(told.items()))
-    if kind == "ones" and isinstance(value, (list, tuple, set, frozenset, np.ndarray)) and len(value):
-        return Rule((pattern,), ones=tuple(word_of(word) for word in value))
-    if kind == "above" and isinstance(value, (int, float, np.number)) and np.isfinite(value) and value is not True:
+    listed = value.tolist() if isinstance(value, np.ndarray) else value
+    if (
+        kind == "ones"
+        and isinstance(listed, (list, tuple, set, frozenset))
+        and listed
+        and not any(map(_is_list, listed))
+    ):
+        return Rule((pattern,), ones=tuple(word_of(word) for word in listed))
+    if kind == "above" and is_real(value) and not isinstance(value, (bool, np.bool_)) and np.isfinite(float_of(value)):
         return Rule((pattern,), above=float(value))
     if kind == "ticked" and value is True:
         return Rule((pattern,), ticked=True)
     if kind == "indicators" and (value is True or (isinstance(value, str) and value)):
         return Rule((pattern,), indicators=True, separator=None if value is True else value)
     raise InputError(f"the rule {pattern!r}: {what!r:.60} is not understood; a rule is {KINDS}.")
+
+
+def _is_list(value: Any) -> bool:
+    """Whether a value holds others."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes))
 
 
 def rule_of_text(kind: str, text: str) -> Rule:

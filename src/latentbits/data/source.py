@@ -85,7 +85,6 @@ class TableSource:
         work: int = 1,
     ) -> None:
         self.shape, self.labels = reader.shape, reader.labels
-        self.reading: Reading | None = getattr(reader, "reading", None)
         self.starts = cut(reader.shape[0], block_rows, reader.shape, work)
         self._reader: Reader | None = reader
         self._owner, self._weights, self._merge = owner, weights, merge
@@ -94,7 +93,10 @@ class TableSource:
             bad = BadCells()
             self._blocks = [self._build_block(b, bad) for b in range(self.n_blocks)]
             bad.raise_if_any(owner, self.labels)
+            if hasattr(reader, "finish"):
+                reader.finish()
             self._reader = None
+        self.reading: Reading | None = getattr(reader, "reading", None)
 
     @property
     def n_blocks(self) -> int:

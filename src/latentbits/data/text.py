@@ -11,7 +11,6 @@ import gzip
 import io
 import itertools
 import sys
-import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,11 +23,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..errors import FileError, InputError, TableWarning, brief
+from ..errors import FileError, InputError, brief
 from .checks import BadCells, Labels
 from .encoding import BAD, CODE_OF_WORD, NO_REAL
-from .matching import Plan, plan_of
-from .numbers import number_of, word_of
+from .matching import Plan, heard, plan_of
+from .numbers import number_of
 from .readers import CodesReader, SparseReader, Wanted
 from .reading import Reading
 from .rules import instead
@@ -95,7 +94,7 @@ def delimiter_of(line: str) -> str:
     return max(DELIMITERS, key=lambda c: counts[c]) if counts else ","
 
 
-def _looks_like_header(row: list[str]) -> bool:
+def looks_like_header(row: list[str]) -> bool:
     """Whether some word of the line is neither a number nor one that a cell may hold."""
     for word in row:
         if word.strip().lower() not in CODE_OF_WORD and number_of(word) is None:
@@ -123,7 +122,7 @@ def table_lines(
         itertools.chain([first], text), delimiter=check_delimiter(delimiter) or delimiter_of(first), strict=True
     )
     head = next(lines)
-    has_header = _looks_like_header(head) if header is None else header
+    has_header = looks_like_header(head) if header is None else header
     names = [name.strip() for name in head] if has_header else [str(j) for j in range(len(head))]
     _check_names(path, names)
     return names, lines if has_header else itertools.chain([head], lines), has_header
@@ -141,7 +140,7 @@ def set_aside(path: Path | str, names: Sequence[str], reading: Reading, wanted: 
     aside = [name for name in (reading.id_column, *reading.label_columns) if name is not None]
     missing = [name for name in aside if name not in names]
     if missing and wanted is None:
-        raise InputError(f"{path} has no column {missing[0]!r}{instead(missing[0], names)}.")
+        raise InputError(f"{path} has no column {missing[0]!r}{instead(missing[0], names)}")
     labels = tuple(name for name in reading.label_columns if name in names)
     return replace(reading, id_column=None if reading.id_column in missing else reading.id_column, label_columns=labels)
 
@@ -181,14 +180,12 @@ def _collect(
         rows.append(codes)
     if not rows:
         raise FileError(f"{path} has a header but no rows.")
-    if wanted is None:
-        _tell_unused(path, reading, plan)
     ids = kept[0] if reading.id_column is not None else None
     reader = CodesReader(
         np.array(rows).reshape(len(rows), len(plan.names)),
         Labels(plan.names, ids),
         bad,
-        replace(reading, encoding=plan.encoding),
+        replace(reading, encoding=heard(plan, wanted is not None, str(path))),
     )
     return TextTable(reader, ids, dict(zip(aside, kept)) if ids is None else dict(zip(aside[1:], kept[1:])))
 
@@ -220,17 +217,6 @@ def _whole(path: Path | str, lines: Iterable[list[str]], names: Sequence[str], h
             )
         n += 1
         yield row
-
-
-def _tell_unused(path: Path | str, reading: Reading, plan: Plan) -> None:
-    """Warn of words that the user named and no cell holds."""
-    met = {word.strip() for how in {id(how): how for how in plan.encodings}.values() for word in how.known}
-    told = [word for rule in plan.encoding.rules for word in rule.ones or ()]
-    met |= {word_of(number) for word in met if (number := number_of(word)) is not None}
-    encoding = reading.encoding
-    unused = sorted({word for word in (*encoding.one, *encoding.zero, *encoding.blank, *told)} - met)
-    if unused:
-        warnings.warn(f"{path}: the word {unused[0]!r} does not occur in any cell.", TableWarning, stacklevel=5)
 
 
 def read_transactions(path: Path | str, reading: Reading) -> TextTable:

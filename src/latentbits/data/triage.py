@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .block import ONE
-from .encoding import BAD, CODE_OF_WORD, WORDS_UNKNOWN, code_of_word
-from .numbers import number_of
+from .encoding import BAD, CODE_OF_WORD, WORDS_UNKNOWN, Own, code_of_word
+from .numbers import number_of, same
+from .readers import CodesReader
 from .reading import Reading
 from .text import UTF8, opened, table_lines
-from .triples import looks_like_events
+from .triples import event_fields
 
 # Words for yes in tables from elsewhere, so that examples are the right way round.
 YES = {
@@ -103,22 +104,22 @@ def columns_of(reader: Any, path: Path | str | None = None) -> list[Column] | No
     reading = reader.reading
     if hasattr(reader, "value_counts"):
         counts, n_rows = reader.value_counts(), reader.shape[0]
-    elif path is not None and reading is not None and reading.file.get("format") != "triples":
+    elif isinstance(reader, CodesReader) and path is not None and reading is not None:
         counts, n_rows = _text_counts(path, reading)
     else:
         return None
-    own = {} if reading is None else reading.encoding.own
+    own: Own = {} if reading is None else reading.encoding.own
     ruled = set() if reading is None else {name for rule in reading.encoding.rules for name in rule.columns}
     known = [(name, _told(words, own), n_rows) for name, words in counts if name not in ruled]
     return [_column(name, told, n, sum(told.values()) < n) for name, told, n in known]
 
 
-def _told(words: Mapping[str, int], own: Mapping[str, int]) -> dict[str, int]:
+def _told(words: Mapping[str, int], own: Own) -> dict[str, int]:
     """How often words occur that are not blank or the user's own."""
     out: Counter[str] = Counter()
     for word, n in words.items():
         plain = word.strip()
-        if plain not in own and plain.lower() not in WORDS_UNKNOWN:
+        if same(plain) not in own and plain.lower() not in WORDS_UNKNOWN:
             out[plain] += n
     return dict(out)
 
@@ -190,7 +191,8 @@ class Advice:
         n = sum(bool(column.no_answer) for column in odd)
         words = ", ".join(map(repr, silent))
         self.lines.append(
-            f"{n} columns hold {words} beside two other values: if that is no answer, --blank {shlex.quote(silent[0])}"
+            f"{n} column{'s hold' if n > 1 else ' holds'} {words} beside two other values: if that is no answer, --blank "
+            f"{shlex.quote(silent[0])}"
         )
         self.options += [part for word in silent for part in ("--blank", word)]
 
@@ -198,7 +200,7 @@ class Advice:
         """The columns that hold the two values of the table's code, which is not that of a label."""
         pairs = Counter(tuple(sorted(column.values)) for column in odd if column.kind == "pair")
         pair, n_coded = pairs.most_common(1)[0] if pairs else ((), 0)
-        if n_coded < 2 and n_coded != n_columns:
+        if n_coded < 2 and n_coded != n_columns and not {word.lower() for word in pair} & YES:
             return []
         coded = [column for column in odd if column.kind == "pair" and tuple(sorted(column.values)) == pair]
         # Of 1 and 2, surveys mean yes by 1.
@@ -241,6 +243,25 @@ class Advice:
             )
             self.options += option
 
+    def worded(self, odd: Sequence[Column]) -> list[Column]:
+        """Columns that hold the same few words, as the steps of a scale; those of one scale together."""
+        groups: dict[tuple[str, ...], list[Column]] = {}
+        for column in odd:
+            if column.kind == "words" and column.n_values <= MOST_STEPS:
+                groups.setdefault(tuple(sorted(column.values)), []).append(column)
+        taken: list[Column] = []
+        for values, found in groups.items():
+            if len(found) > 1:
+                option = self._ranged("--ones", found, f"={values[-1]}")
+                shown = ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
+                self.lines.append(
+                    f"{_some(found)} hold the same words ({shown}): say which of them are yes, several with commas between "
+                    f"them, e.g. {shlex.join(option[:2])}"
+                )
+                self.options += option
+                taken += found
+        return taken
+
     def others(self, odd: Sequence[Column]) -> None:
         """Row names and columns to carry along."""
         for column in odd:
@@ -252,10 +273,13 @@ class Advice:
                 )
             elif column.kind in ("names", "numbers", "words", "pair"):
                 self.options += ["--label", column.name]
-                opened = ", or open it into one column per value with --indicators"
+                mark = _separator(column)
+                name = shlex.quote(f"{column.name}={mark}" if mark else column.name)
+                opened = f", or open it into one column per value with --indicators {name}"
+                few = column.kind == "words" and (column.n_values <= MOST_OPENED or mark)
                 self.lines.append(
                     f"{column.name!r} ({_described(column)}): carry it along, not to be fitted, with --label"
-                    + (opened if column.kind == "words" and column.n_values <= MOST_OPENED else "")
+                    + (opened if few else "")
                 )
 
     def _ranged(self, option: str, columns: Sequence[Column], value: str = "") -> list[str]:
@@ -266,6 +290,14 @@ class Advice:
             ends = [self.names[j] for _, j in run]
             out += [option, (ends[0] if len(ends) == 1 else f"{ends[0]}..{ends[-1]}") + value]
         return out
+
+
+def _separator(column: Column) -> str | None:
+    """What stands between the values of a cell, if most cells of many hold several."""
+    for mark in (";", "|", ", "):
+        if sum(mark in word for word in column.values) * 2 > len(column.values):
+            return mark.strip()
+    return None
 
 
 def _some(columns: Sequence[Column]) -> str:
@@ -283,15 +315,20 @@ def advice(path: Path | str, columns: Sequence[Column], command: Sequence[str]) 
     odd += [column for column in columns if column.kind == "ticked" and code_of_word(column.values[0], None) == BAD]
     if not odd:
         return None
-    if all(column.kind != "cells" for column in columns) and looks_like_events([column.name for column in columns]):
-        again = _again(command, ["--format", "triples"])
-        what = f"{path} looks like a list of events or edges, one per line: read it with --format triples."
+    fields = event_fields([column.name for column in columns])
+    if all(column.kind != "cells" for column in columns) and fields is not None:
+        again = _again(command, ["--format", "triples", "--fields", ",".join(fields)])
+        what = (
+            f"{path} looks like a list of events or edges, one per line: read it with --format triples; --fields names the "
+            f"fields that are row and column, here {fields[0]!r} and {fields[1]!r}."
+        )
         return f"{what}\nFor example: {again}"
     found = Advice(columns, command)
     found.blanks(odd)
     coded = found.pairs(odd, len(columns))
     found.ticked(columns)
     found.scales(odd)
+    coded += found.worded(odd)
     if not found.lines and not any(column.kind == "cells" for column in columns):
         return (
             f"{path}: none of its {len(columns)} columns is 0/1, yes/no or of another two values, e.g. {columns[0].name!r} "

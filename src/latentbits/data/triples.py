@@ -23,18 +23,21 @@ from .rules import instead
 from .text import UTF8, TextTable, check_delimiter, delimiter_of, opened
 from .values import REALS
 
-ROWS = {
-    "row", "rows", "i", "id", "user", "doc", "document", "source", "sample", "site", "basket", "transaction", "paper",
-    "citing", "from", "member", "group", "customer", "order", "patient", "session", "visitor", "person", "cell", "strain",
-}  # fmt: skip
-COLUMNS = {
-    "column", "col", "j", "item", "feature", "word", "target", "gene", "species", "author", "authors", "cited", "to",
-    "product", "tag", "movie", "song", "page", "event", "artist", "article", "code", "diagnosis", "drug", "term",
-}  # fmt: skip
-VALUES = {"value", "x", "quantity", "count", "rating", "weight", "score", "n"}
+# Those that rather stand for what is alike come first.
+ROWS = (
+    "user", "customer", "member", "patient", "person", "visitor", "row", "rows", "i", "doc", "document", "paper", "citing",
+    "citing_paper", "source", "sample", "site", "strain", "cell", "from", "group", "basket", "session", "transaction",
+    "order", "invoice", "invoiceno", "id",
+)  # fmt: skip
+COLUMNS = (
+    "item", "product", "stockcode", "stock_code", "sku", "column", "col", "j", "feature", "word", "target", "gene", "species",
+    "author", "authors", "cited", "cited_paper", "to", "tag", "movie", "song", "page", "event", "artist", "article", "code",
+    "diagnosis", "drug", "term", "description",
+)  # fmt: skip
+VALUES = ("value", "x", "quantity", "qty", "count", "rating", "weight", "score", "n")
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 EPOCH = 1e8  # seconds; no rating is as large
-TIMES = {"timestamp", "time", "date", "datetime", "when", "day", "year", "ts"}
+TIMES = ("timestamp", "time", "date", "datetime", "when", "day", "year", "ts", "invoicedate")
 
 
 class Fields(NamedTuple):
@@ -91,8 +94,8 @@ def _stem(word: str) -> str:
 
 def _is_header(words: Sequence[str]) -> bool:
     """Whether a line names fields: most of it is words that fields are called by."""
-    known = [_stem(word) in ROWS | COLUMNS | VALUES | TIMES for word in words]
-    return sum(known) > len(words) / 2
+    known = [_stem(word) in (*ROWS, *COLUMNS, *VALUES, *TIMES) for word in words]
+    return sum(known) > len(words) / 2 or all(known[:2])
 
 
 def is_time(name: str, word: str) -> bool:
@@ -101,10 +104,18 @@ def is_time(name: str, word: str) -> bool:
     return _stem(name) in TIMES or (number > EPOCH if number is not None else bool(DATE.match(word.strip())))
 
 
-def looks_like_events(names: Sequence[str]) -> bool:
-    """Whether columns are called like the fields of long form."""
+def _first(names: Sequence[str], known: Sequence[str], but: int | None = None) -> int | None:
+    """Place of the name that stands first among known ones."""
     stems = [_stem(name) for name in names]
-    return any(stem in ROWS for stem in stems) and any(stem in COLUMNS for stem in stems)
+    found = [(known.index(stem), j) for j, stem in enumerate(stems) if stem in known and j != but]
+    return min(found)[1] if found else None
+
+
+def event_fields(names: Sequence[str]) -> tuple[str, str] | None:
+    """The fields that are row and column, if columns are called like those of long form."""
+    row = _first(names, ROWS)
+    column = None if row is None else _first(names, COLUMNS, row)
+    return None if row is None or column is None else (names[row], names[column])
 
 
 def _fields(path: Path | str, header: list[str] | None, width: int, told: Sequence[str] | None) -> Fields:
@@ -122,8 +133,8 @@ def _fields(path: Path | str, header: list[str] | None, width: int, told: Sequen
             )
         return Fields(0, 1, 2 if width == 3 else None)
     stems = [_stem(name) for name in header]
-    row = next((j for j, stem in enumerate(stems) if stem in ROWS), None)
-    column = next((j for j, stem in enumerate(stems) if stem in COLUMNS and j != row), None)
+    row = _first(header, ROWS)
+    column = _first(header, COLUMNS, row)
     if row is None or column is None:
         row, column = [j for j, stem in enumerate(stems) if stem not in TIMES][:2] if width > 2 else (0, 1)
     rest = [j for j in range(width) if j not in (row, column)]
@@ -140,7 +151,7 @@ def _field(path: Path | str, name: str, header: list[str] | None, width: int) ->
     if name.isdecimal() and len(name) < 10 and 1 <= int(name) <= width:
         return int(name) - 1
     names = header or [str(j + 1) for j in range(width)]
-    raise InputError(f"{path} has no field {name!r}{instead(name, names)}.")
+    raise InputError(f"{path} has no field {name!r}{instead(name, names)}")
 
 
 def _pivot(
@@ -157,6 +168,8 @@ def _pivot(
         if len(line) != width:
             raise FileError(f"{path}: entry {number} has {len(line)} fields where {width} are expected.")
         row, column = line[fields.row], line[fields.column]
+        if not row.strip() or not column.strip():
+            raise FileError(f"{path}: entry {number} has no {'row' if not row.strip() else 'column'}.")
         place = rows.setdefault(row, len(rows)), columns.setdefault(column, len(columns))
         word = "" if fields.value is None else line[fields.value]
         code = ONE if fields.value is None else encoding.known[word]

@@ -41,3 +41,4 @@ FIELD_FORMATS = {
     ".rtab": FieldFormat("Rtab", "genes:read_rtab"),
     ".biom": FieldFormat("BIOM", "biom:read_biom", "biom"),
 }
+SHEETS = (EXCEL, FIELD_FORMATS[".ods"])

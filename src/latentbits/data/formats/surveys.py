@@ -84,4 +84,7 @@ def _objects(cells: Any) -> list[Any]:
 def _column(cells: list[Any], labels: Mapping[Any, str]) -> Values:
     """Values of a column, the labelled ones as words."""
     words = {value: text.strip() for value, text in labels.items() if text.strip()}
-    return values_of([words.get(cell, cell) for cell in cells] if words else cells)
+    if not words:
+        return values_of(cells)
+    codes = {text: float(value) for value, text in words.items() if isinstance(value, (int, float))}
+    return values_of([words.get(cell, cell) for cell in cells])._replace(codes=codes or None)
