@@ -218,6 +218,28 @@ def test_tables_on_a_terminal(capsys, model, monkeypatch):
     assert json.loads(run(capsys, "sample", model, "-n", 2, "--json")[0])
 
 
+def test_labels_leave_room_for_the_answer(capsys, tmp_path, monkeypatch):
+    """Where not all columns fit the labels are left out, not the answer; the id stays in front."""
+    monkeypatch.chdir(tmp_path)
+    labels = [f"{name} of the answer" for name in ("age", "town", "trade", "school", "income")]
+    lines = [",".join(["who", *labels, "q1", "q2", "q3"])]
+    lines += [
+        ",".join([f"P{i}", *(f"{label} {i}" for label in labels), *("110" if i % 2 else "001")]) for i in range(9)
+    ]
+    (tmp_path / "s.csv").write_text("\n".join(lines) + "\n")
+    how = ["--id", "who", *(word for label in labels for word in ("--label", label))]
+    run(capsys, "fit", "s.csv", *how, "-k", 2, "--starts", 1, "-o", "m")
+    monkeypatch.setattr("latentbits.cli.output.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    answers = {"predict": ["class", "probability"], "transform": ["class 1", "class 2"], "impute": ["q1", "q2", "q3"]}
+    for command, names in answers.items():
+        lines = run(capsys, command, "m", "s.csv", *how)[0].splitlines()
+        shown = [word.strip() for word in lines[1].strip("┃").split("┃")]
+        n_labels = len(shown) - 1 - len(names)
+        assert shown == ["who", *labels[:n_labels], *names] and 0 < n_labels < 5
+        assert lines[-1].startswith(f"and {5 - n_labels} more column") and all(len(line) <= 80 for line in lines)
+
+
 def test_progress_of_every_fit(capsys, tmp_path, monkeypatch):
     """Commands that fit tell how it goes once they last over two seconds, here by a fast clock."""
     monkeypatch.chdir(tmp_path)

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -127,7 +127,7 @@ def show_rows(rows: list[dict[str, Any]], columns: list[str]) -> None:
     console = Console()
     first = rows[:MOST_ROWS]
     cells = {column: [_shown(row.get(column)) for row in first] for column in columns}
-    fitting = _fitting(cells, columns, console.width)
+    fitting = _fitting(cells, columns, getattr(columns, "labels", ()), console.width)
     table = Table()
     for column in fitting:
         is_number = all(isinstance(row.get(column), (int, float, type(None))) for row in first)
@@ -149,19 +149,27 @@ def _shown(value: Any) -> str:
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
 
 
-def _fitting(cells: dict[str, list[str]], columns: list[str], width: int) -> list[str]:
-    """The first columns that fit beside each other, at least two."""
+def _fitting(cells: dict[str, list[str]], columns: list[str], labels: Collection[str], width: int) -> list[str]:
+    """The columns that fit beside each other, at least two: the first, then what is no label, then the labels."""
+    first, others = columns[:1], columns[1:]
+    wanted = [*first, *(c for c in others if c not in labels), *(c for c in others if c in labels)]
     used = 1
-    out: list[str] = []
-    for column in columns:
+    fitting: set[str] = set()
+    for column in wanted:
         used += 3 + max(map(len, [column, *cells[column]]))
-        if used > width and len(out) >= 2:
+        if used > width and len(fitting) >= 2:
             break
-        out.append(column)
-    return out
+        fitting.add(column)
+    return [column for column in columns if column in fitting]
 
 
-def matrix_rows(matrix: Any, names: list[str], table: Any) -> tuple[list[dict[str, Any]], list[str]]:
+class Columns(list[str]):
+    """Names of columns; the ``labels`` among them are carried along, and are left out first where not all fit."""
+
+    labels: Collection[str] = ()
+
+
+def matrix_rows(matrix: Any, names: list[str], table: Any) -> tuple[list[dict[str, Any]], Columns]:
     """Rows of a matrix with the id and label columns of its table in front."""
     front: dict[str, list[str]] = dict(table.labels) if table is not None else {}
     if table is not None and table.ids is not None:
@@ -175,7 +183,9 @@ def matrix_rows(matrix: Any, names: list[str], table: Any) -> tuple[list[dict[st
         row: dict[str, Any] = {name: column[i] for name, column in front.items()}
         row.update(zip(names, values))
         rows.append(row)
-    return rows, [*front, *names]
+    columns = Columns([*front, *names])
+    columns.labels = set() if table is None else set(table.labels)
+    return rows, columns
 
 
 def _free(name: str, taken: set[str]) -> str:
