@@ -186,6 +186,10 @@ def test_json(capsys, model, tmp_path, monkeypatch):
     found = told("select", "votes", "--max", 2, "--starts", 1)
     assert found["criterion"] == "bic" and [row["n_components"] for row in found["table"]] == [1, 2]
     assert len(told("sample", model, "-n", 3)) == 3
+    (tmp_path / "named").write_bytes(model.read_bytes())
+    assert told("name", "named")[2] == {"number": 3, "component": "class 3"}
+    assert told("name", "named", 3, "swing voters")[2] == told("name", "named")[2]
+    assert told("name", "named")[2] == {"number": 3, "component": "swing voters"}
     assert told("expand", "zoo", "--fitted", "zoo.latentbits", "--row", 3, "--top", 1)[0]["rank"] == 1
     found = told("links", "zoo", "-k", 1, "--starts", 1)
     assert found["communities"][0]["members"][0]["strength"] <= 1 and found["summary"]

@@ -9,8 +9,8 @@ import typer
 
 from ..errors import InputError
 from .models import loaded
-from .options import ModelPath
-from .output import write_rows
+from .options import Json, ModelPath
+from .output import write_json, write_rows
 
 
 def name(
@@ -19,6 +19,7 @@ def name(
         str | None, typer.Argument(metavar="COMPONENT", help="Its number, from 1, or the name that it has.")
     ] = None,
     called: Annotated[str | None, typer.Argument(metavar="NAME", help="Its new name.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Name a component of MODEL, in the file itself; without COMPONENT and NAME list what the components are called."""
     estimator = loaded(model)
@@ -26,7 +27,7 @@ def name(
         raise InputError(f"{model} holds a {type(estimator).__name__}, which has no components of its own to name.")
     if component is None:
         rows = _listed(estimator)
-        write_rows(rows, list(rows[0]), None)
+        write_rows(rows, list(rows[0]), None, as_json)
         return
     if called is None:
         raise InputError(f"what shall {component!r} be called? Give the name behind it.")
@@ -35,6 +36,8 @@ def name(
     before = names[estimator._named_place(key, names)]
     estimator.name_components({key: called}).save(model)
     print(f"{before} is now called {called.strip()} in {model}", file=sys.stderr)
+    if as_json:
+        write_json(_listed(estimator))
 
 
 def _listed(estimator: Any) -> list[dict[str, Any]]:
