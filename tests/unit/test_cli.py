@@ -351,7 +351,10 @@ def test_messages_and_codes(capsys, model, tmp_path):
     assert "no column 'zip'" in run(capsys, "explain", model, VOTES, "--label", "party", "--cell", "0:zip", code=2)[1]
     assert "no row 'me'" in run(capsys, "explain", model, VOTES, "--label", "party", "--cell", "me:0", code=2)[1]
     assert "ROW:COLUMN" in run(capsys, "explain", model, VOTES, "--label", "party", "--cell", "x", code=2)[1]
-    assert "not written by latentbits" in run(capsys, "transform", VOTES, VOTES, code=2)[1]
+    (tmp_path / "other.latentbits").write_text("no model")
+    assert "other.latentbits is damaged" in run(capsys, "sample", tmp_path / "other.latentbits", code=2)[1]
+    (tmp_path / "other.latentbits").unlink()
+    assert "no file" in run(capsys, "sample", tmp_path / "nothing.csv", code=2)[1]
     assert run(capsys, "fit", code=2)[1]
     assert os.listdir(tmp_path) == []
 

@@ -99,7 +99,19 @@ def test_model_and_table_exchanged(capsys, survey, tmp_path, monkeypatch, name):
     _, err = run(capsys, *swapped, code=2)
     assert "the wrong way round" in err and suggested(err) == words
     runs(capsys, err)
-    assert "not written by latentbits" in run(capsys, "transform", table, table, *ways, code=2)[1]
+    assert "is a table, not a model" in run(capsys, "transform", table, table, *ways, code=2)[1]
+
+
+def test_table_where_a_model_is_expected(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    cells = make_mixture(60, 5, 2, spread=3.0, random_state=0).data.astype(int)
+    for name in ("my survey.csv", "survey2.csv"):
+        np.savetxt(tmp_path / name, cells, "%d", ",", header="a,b,c,d,e", comments="")
+    for words in (("predict", "my survey.csv", "survey2.csv"), ("name", "my survey.csv"), ("sample", "my survey.csv")):
+        _, err = run(capsys, *words, code=2)
+        assert "my survey.csv is a table, not a model; fit one first: latentbits fit 'my survey.csv'" in err
+    runs(capsys, err)
+    assert len(run(capsys, "predict", "my survey.latentbits", "survey2.csv")[0].splitlines()) == 61
 
 
 def test_predict_of_blends(capsys, survey):

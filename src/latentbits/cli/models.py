@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -108,7 +109,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def loaded(model: str, table: TableFile | None = None, answer: str = "") -> Any:
-    """A saved model, of a family that has the answer; if the table is the model and the model the table, that is said."""
+    """A saved model, of a family that has the answer; a table in its place, or one exchanged with it, is told of."""
     import latentbits
 
     try:
@@ -118,6 +119,10 @@ def loaded(model: str, table: TableFile | None = None, answer: str = "") -> Any:
             raise InputError(
                 f"{table.path} is a model and {model} is none: they stand the wrong way round. Type "
                 f"{exchanged(model, table.path)}"
+            ) from None
+        if _is_called_table(model):
+            raise InputError(
+                f"{model} is a table, not a model; fit one first: {shlex.join(['latentbits', 'fit', model])}"
             ) from None
         raise
     if answer and not hasattr(estimator, answer):
@@ -134,6 +139,16 @@ def _is_model(path: str) -> bool:
     except FileError:
         return False
     return True
+
+
+def _is_called_table(path: str) -> bool:
+    """Whether a file has the name of a table."""
+    from ..data.files import format_of
+
+    try:
+        return Path(path).is_file() and bool(format_of(Path(path)))
+    except InputError:
+        return False
 
 
 def _opened_for(estimator: Any, table: TableFile) -> Any:
