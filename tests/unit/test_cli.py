@@ -376,6 +376,16 @@ def test_unexpected_errors_are_one_line(capsys, monkeypatch, model):
         main(["--debug", "sample", str(model)])
 
 
+@pytest.mark.parametrize(("kind", "code"), [("InputError", 2), ("LatentBitsError", 1), ("RuntimeError", 1)])
+def test_messages_end_without_an_empty_line(capsys, monkeypatch, model, kind, code):
+    def broken(path):
+        raise getattr(latentbits.errors, kind, RuntimeError)("what is wrong\n")
+
+    monkeypatch.setattr(latentbits, "load", broken)
+    err = run(capsys, "sample", model, code=code)[1]
+    assert "what is wrong" in err and err.count("\n") == 1
+
+
 def test_data_text_is_never_markup(capsys, tmp_path):
     path = tmp_path / "t.csv"
     np.savetxt(path, np.eye(4, dtype=int), fmt="%d", delimiter=",", header="[red]a,[/b],c,d", comments="")

@@ -105,19 +105,20 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):  # the reader of our output has left; that is its right
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    said = str(error).strip()
     if isinstance(error, InputError):
-        print(f"latentbits: {error}", file=sys.stderr)
+        print(f"latentbits: {said}", file=sys.stderr)
         return 2
     if isinstance(error, KeyboardInterrupt):
         note = "".join(f" {text}" for text in getattr(error, "__notes__", ()))
         print(f"latentbits: interrupted.{note}", file=sys.stderr)
         return 1
     if isinstance(error, LatentBitsError):
-        print(f"latentbits: {error}", file=sys.stderr)
+        print(f"latentbits: {said}", file=sys.stderr)
         return 1
     if isinstance(error, MemoryError):
         print("latentbits: the machine has not enough memory for this; try fewer components.", file=sys.stderr)
         return 1
     details = shlex.join(["latentbits", "--debug", *typed.words()[1:]])
-    print(f"latentbits: {type(error).__name__}: {error} (details: {details})", file=sys.stderr)
+    print(f"latentbits: {type(error).__name__}: {said} (details: {details})", file=sys.stderr)
     return 1
