@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.metadata
 import io
 import json
 import os
@@ -16,6 +17,7 @@ import pandas as pd
 import pytest
 
 import latentbits
+from latentbits.cli.data import PACKAGES
 from latentbits.cli.main import main
 from latentbits.cli.progress import Lines
 from latentbits.data.writing import delimited
@@ -331,6 +333,8 @@ def test_data_commands(capsys, monkeypatch, tmp_path):
 
 def test_doctor_and_version(capsys):
     assert "kernels: compile and run" in run(capsys, "doctor")[0]
+    extras = set(importlib.metadata.metadata("latentbits").get_all("Provides-Extra"))
+    assert extras - {"demo", "test", "bench", "docs"} <= set(PACKAGES)  # those are for work on latentbits
     assert run(capsys, "--version")[0].startswith("latentbits ")
 
 

@@ -26,6 +26,7 @@ PACKAGES = {
     "spss": ("pyreadstat",),
     "excel": ("python-calamine",),
     "biom": ("biom-format",),
+    "links": ("networkx",),
 }
 
 
