@@ -373,7 +373,6 @@ def test_unexpected_errors_are_one_line(capsys, monkeypatch, model):
     def broken(path):
         raise RuntimeError("the unexpected")
 
-    monkeypatch.setattr("latentbits.persist.load", broken)
     monkeypatch.setattr(latentbits, "load", broken)
     assert "--debug" in run(capsys, "sample", model, code=1)[1]
     with pytest.raises(RuntimeError):
@@ -561,11 +560,15 @@ def test_recommend_of_bits(capsys, tmp_path, monkeypatch, model):
     assert [row["row"] for row in rows] == list(baskets) and {row["because"] for row in rows} <= {
         "source 1", "source 2", "leak",
     }  # fmt: skip
+    piped = ("recommend", "pairs.csv", "-k", 2, "-n", 1)
+    assert [row["row"] for row in rows_of(run(capsys, *piped)[0])] == list(baskets)
+    with monkeypatch.context() as patched:
+        patched.setattr("latentbits.cli.weights.on_terminal", lambda: True)
+        assert "name a row with --row, or write" in run(capsys, *piped, code=2)[1]
     rows = rows_of(run(capsys, "recommend", "votes", "--fitted", model, "--row", 3, "-n", 16)[0])
     blank = [row for row in rows if row["value"] == ""]
     assert blank and {row["row"] for row in rows} == {"3"}  # a blank may be a one
     for words, told in (
-        (("pairs.csv",), "name a row with --row, or write"),
         (("pairs.csv", "--user", "nobody"), "there is no row 'nobody'"),
         (("pairs.csv", "--user", "u7", "--by", "lower"), "are for ratings (--format ratings)"),
         (

@@ -174,6 +174,16 @@ def test_links_without_empty_rows(capsys, tmp_path):
     runs(capsys, err)
 
 
+def test_ratings_given_twice(capsys, tmp_path):
+    path = tmp_path / "my ratings.csv"
+    lines = [f"u{u},f{i},{1 + (u + i) % 5}\n" for u in range(8) for i in range(5)]
+    path.write_text("".join([*lines, "u3,f2,4\n"]))
+    for asked in (("--user", "u3", "--min-ratings", 1), ("--evaluate",)):
+        _, err = run(capsys, "recommend", path, *asked, "-k", 1, code=2)
+        assert "'u3' rates item 'f2' twice" in err and suggested(err)[-2:] == ["--set", "duplicates=last"]
+        runs(capsys, err)
+
+
 def test_other_suggestions(capsys, monkeypatch, survey):
     assert "latentbits data list" in run(capsys, "data", "fetch", "nothing", code=2)[1]
     run(capsys, "data", "list")
@@ -208,7 +218,7 @@ def test_no_other_suggestions():
         calls = re.findall(r"\b(?:again|exchanged|with_command|advice)\(", text)
         if re.search(pattern, text) or (calls and path.name != "typed.py"):
             found.add(path.relative_to(SOURCE).as_posix())
-    cli = {f"cli/{name}.py" for name in ("explore", "links", "models", "options")}
+    cli = {f"cli/{name}.py" for name in ("explore", "links", "models", "options", "weights")}
     assert found == cli | {"datasets/prepared.py", "exploring/page_content.py", "data/triage.py"}
 
 

@@ -7,6 +7,7 @@ import itertools
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -16,8 +17,9 @@ from ..errors import FileError, InputError
 from ..families import BY_NAME, family_of
 from .models import Setting, _estimator, _row_names, _row_number, _setting, _told, check_numbers, loaded
 from .options import Jobs, Json, Out, Seed, TableFile, reads_table
-from .output import check_target, write_json, write_rows
+from .output import check_target, on_terminal, write_json, write_rows
 from .progress import listeners
+from .typed import again
 
 FAMILY_OF_BITS = "mixture"  # for recommendations, unless another is asked for
 
@@ -220,7 +222,7 @@ def recommend(
         )
     if kind == "triples":
         table.how["format"] = "triples"
-    if not row and out is None and not as_json:
+    if not row and out is None and not as_json and on_terminal():
         raise InputError("name a row with --row, or write the recommendations of all rows with --out or --json.")
     with _told():
         opened, estimator = _model_of_bits(table, fitted, model, n_components, setting, seed, jobs)
@@ -278,6 +280,17 @@ class RatingsAsked(NamedTuple):
     min_ratings: int
 
 
+@contextmanager
+def _duplicates_explained() -> Iterator[None]:
+    """Where an item is rated twice, the message also gives the command that takes the last rating."""
+    try:
+        yield
+    except InputError as error:
+        if "Set duplicates=" not in str(error):
+            raise
+        raise InputError(f"{error} Here: {again('--set', 'duplicates=last')}") from None
+
+
 def _recommend_items(
     table: TableFile,
     asked: RatingsAsked,
@@ -300,7 +313,7 @@ def _recommend_items(
     options = _options(BernoulliGaussRecommender, setting, ("n_components", "random_state", "n_jobs"))
     size = 8 if n_components is None else n_components
     model = BernoulliGaussRecommender(size, random_state=seed, n_jobs=jobs, callbacks=listeners(), **options)
-    with _told():
+    with _told(), _duplicates_explained():
         if evaluate:
             errors = model.evaluate_all_but_one(triples)
             told = {"mae": errors.mae, "mae_se": errors.mae_se, "rmse": errors.rmse, "rmse_se": errors.rmse_se}
