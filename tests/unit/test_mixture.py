@@ -165,6 +165,13 @@ def test_starved_classes_are_seeded_anew():
     assert fit.weights_.min() > 0.3 and fit.empty_components_ == []
 
 
+@pytest.mark.parametrize(("empty", "words"), [([1], "class 2 holds almost"), ([0, 2], "class 1, class 3 hold almost")])
+def test_empty_components_are_named(empty, words):
+    fit = BernoulliMixture(3, n_init=1, random_state=0).fit(make_mixture(100, 8, 3, random_state=0).data)
+    with pytest.warns(EmptyComponentWarning, match=words):
+        fit._warn_components(empty, [])
+
+
 def test_doubts_are_told():
     table = np.tile([[1, 0, 1]], (20, 1)).astype(float)
     with pytest.warns(LatentBitsWarning) as caught:
