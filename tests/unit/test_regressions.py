@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import stat
 import subprocess
@@ -16,7 +17,7 @@ import latentbits
 from latentbits import BernoulliGaussMixture, BernoulliMixture, MixtureOfUnigrams
 from latentbits.data.source import open_source
 from latentbits.data.summary import totals
-from latentbits.datasets import make_mixture
+from latentbits.datasets import make_mixture, make_noisy_or
 from latentbits.engine.checkpoint import write_atomically
 from latentbits.errors import FileError, InputError, LatentBitsWarning, NotConvergedWarning, TableWarning
 from latentbits.evaluation import ChowLiuTree, IndependentColumns
@@ -371,3 +372,65 @@ def test_proportional_rows_raise_no_foreign_warning():
     X = np.outer(np.arange(1, 7), [1.0, 2.0, 0.0]) + np.outer([0, 1] * 3, [0.0, 0.0, 1.0]) * np.arange(1, 7)[:, None]
     for model in (BernoulliGaussMixture(3, n_keywords=1, random_state=0), MixtureOfUnigrams(3, random_state=0)):
         assert np.isfinite(model.fit(X).objective_)
+
+
+def named_table(n_columns=8):
+    """A frame, and the same with its columns in another order."""
+    pd = pytest.importorskip("pandas")
+    table = make_mixture(200, n_columns, 2, unknown=0.1, random_state=0).data
+    frame = pd.DataFrame(table, columns=[f"q{j}" for j in range(n_columns)])
+    return frame, frame[list(frame.columns[::-1])]
+
+
+def going_on(model, X, *rest):
+    """A fit that may be cut short."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        return model.fit(X, *rest)
+
+
+def test_a_warm_start_matches_columns_by_name():
+    """Parameters of one column would be the start of another."""
+    frame, turned = named_table()
+    model = going_on(BernoulliMixture(2, max_iter=5, n_init=1, random_state=0, warm_start=True), frame)
+    expected = going_on(copy.deepcopy(model), frame)
+    again = going_on(copy.deepcopy(model), turned)
+    assert list(again.feature_names_in_) == list(frame.columns)
+    assert_same_bits(again, expected)
+    with pytest.raises(InputError, match="feature names should match"):
+        model.fit(frame.rename(columns={"q0": "other"}))
+    fresh = going_on(model.set_params(warm_start=False), turned)
+    assert list(fresh.feature_names_in_) == list(turned.columns)
+
+
+def test_a_classifier_that_starts_warm_matches_columns_by_name():
+    frame, turned = named_table()
+    frame, turned = frame.fillna(0) + 1, turned.fillna(0) + 1
+    y = np.arange(200) % 2
+    model = latentbits.BernoulliGaussClassifier(2, max_iter=3, random_state=0, warm_start=True)
+    model = going_on(model, frame, y)
+    expected, again = (going_on(copy.deepcopy(model), X, y) for X in (frame, turned))
+    assert list(again.feature_names_in_) == list(frame.columns)
+    for ours, theirs in zip(again.estimators_, expected.estimators_):
+        assert_same_bits(ours, theirs)
+
+
+def test_a_recommender_that_starts_warm_matches_items_by_name():
+    frame, turned = named_table()
+    model = latentbits.BernoulliGaussRecommender(2, max_iter=3, n_init=1, random_state=0, warm_start=True)
+    model = going_on(model, frame)
+    expected, again = (going_on(copy.deepcopy(model), X) for X in (frame, turned))
+    assert list(again.items_) == list(frame.columns)
+    np.testing.assert_allclose(again.components_, expected.components_)
+
+
+def test_pruning_matches_columns_by_name():
+    pd = pytest.importorskip("pandas")
+    table = make_noisy_or(200, 8, 2, random_state=0).data
+    frame = pd.DataFrame(table, columns=[f"q{j}" for j in range(8)])
+    model = going_on(latentbits.NoisyOrComponentAnalysis(3, n_init=1, random_state=0), frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        expected, pruned = (model.prune(X) for X in (frame, frame[list(frame.columns[::-1])]))
+    assert list(pruned.feature_names_in_) == list(frame.columns)
+    assert_same_bits(pruned, expected)

@@ -287,8 +287,11 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
             raise InputError(f"{self._name}: partial_fit cannot go on with another n_phantom. Make a new estimator.")
 
     def _fit_sweep(self, sweep: Any, X: Any = None) -> None:
-        warm = bool(self.warm_start) and getattr(self, "_params", None) is not None
-        if not warm and isinstance(self.init, tuple) and len(np.asarray(self.init[0])) != sweep.source.shape[0]:
+        if (
+            not self._is_warm
+            and isinstance(self.init, tuple)
+            and len(np.asarray(self.init[0])) != sweep.source.shape[0]
+        ):
             raise InputError(
                 f"{self._name}: init has memberships for {len(np.asarray(self.init[0]))} rows, the table has "
                 f"{sweep.source.shape[0]}."

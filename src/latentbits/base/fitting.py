@@ -101,7 +101,7 @@ class FittingMixin(DoubtsMixin):
         self._check_table(sums)
         model = self._build_model(sums)
         seed = self._fit_seed()
-        warm = bool(self.warm_start) and getattr(self, "_params", None) is not None
+        warm = self._is_warm
         start = Starts(
             model, sweep, self._initializer(model), seed, None if warm else self._given_rows(model, sweep, X)
         )

@@ -65,7 +65,7 @@ class RecommendingMixin(FittingMixin, AnswersMixin):
 
     def _open(self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False) -> Any:
         """Ratings as blocks of users."""
-        ratings = read_ratings(X, self._name, self.duplicates, None if reset else self.items_)
+        ratings = read_ratings(X, self._name, self.duplicates, self.items_ if not reset or self._is_warm else None)
         weights = check_weights(sample_weight, ratings.n_users, self._name)
         if reset:
             self._ratings, self.n_features_in_ = ratings, len(ratings.items)

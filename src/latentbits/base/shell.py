@@ -111,12 +111,18 @@ class Shell(SavesMixin, RunOptions):
     def __sklearn_is_fitted__(self) -> bool:
         return getattr(self, "_params", None) is not None
 
+    @property
+    def _is_warm(self) -> bool:
+        """Whether a fit goes on from the parameters that are there."""
+        return bool(self.warm_start) and getattr(self, "_params", None) is not None
+
     def _check_fitted(self) -> None:
         """Raise scikit-learn's error if there is nothing to answer from."""
         check_is_fitted(self, "_params")
 
     def _open(self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False) -> Source:
-        """Open a table and check it against what was fitted."""
+        """Open a table and check it against what was fitted; a fit that goes on wants the columns of the last one, too."""
+        known = not reset or self._is_warm
         source = open_source(
             X,
             owner=self._name,
@@ -125,8 +131,8 @@ class Shell(SavesMixin, RunOptions):
             sample_weight=sample_weight,
             merge=merge,
             work=self.work,
-            reading=None if reset else self._reading(),
-            columns=None if reset else self._known_columns(),
+            reading=self._reading() if known else None,
+            columns=self._known_columns() if known else None,
         )
         if reset:
             self._keep_columns(X, source)

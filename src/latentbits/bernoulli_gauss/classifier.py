@@ -148,6 +148,9 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
             raise InputError(f"{name}: {error}") from None
         if isinstance(self.n_components, str):
             return self._fit_best(X, y, sample_weight)
+        before = self._fitted_before() if self.warm_start else {}
+        if before:  # whose mixtures know their columns by number
+            X = whole_table(_opened(self, X))
         whole = BernoulliGaussMixture(1, variance_floor=self.variance_floor)
         source = whole._open(X, reset=True)
         if len(y) != source.shape[0]:
@@ -156,9 +159,9 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
             )
         self._check_topics(source.shape)
         weights = check_weights(sample_weight, len(y), name)
-        keep_columns(whole, self)
+        if not before:
+            keep_columns(whole, self)
         counted = np.ones(len(y), bool) if weights is None else weights > 0
-        before = self._fitted_before() if self.warm_start else {}
         self.classes_ = np.unique(y[counted])
         if len(self.classes_) < 2:
             raise InputError(f"{name}: the classifier needs 2 classes or more; y has 1 class, {self.classes_[0]!r}.")

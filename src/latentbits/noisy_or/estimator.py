@@ -188,8 +188,7 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
 
     def _given_init(self) -> bool:
         """Whether the fit goes on from strengths that are there already."""
-        warm = bool(self.warm_start) and getattr(self, "_params", None) is not None
-        return warm or not isinstance(self.init, str)
+        return self._is_warm or not isinstance(self.init, str)
 
     def _plan(self) -> tuple[tuple[int, int, bool], ...]:
         """Stages of a fit: number of sources, passes, equal weights."""

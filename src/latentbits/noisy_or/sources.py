@@ -10,6 +10,7 @@ from ..base import LatentBitsEstimator, frame_of
 from ..base.answers import FILLS
 from ..base.common import seed_of
 from ..base.options import MOST_DRAWS, OneOf, Whole
+from ..base.shell import keep_columns
 from ..base.sklearn_api import clone
 from ..data.rng import row_uniforms, stream
 from ..errors import InputError
@@ -310,6 +311,7 @@ class Sources(LatentBitsEstimator):
         params = params._replace(theta0=params.theta0 + self._params.theta[always].sum(axis=0))
         given = self.init if isinstance(self.init, str) else "cooccurrence"
         pruned = clone(self).set_params(n_components=len(keep), init="random", warm_start=True, checkpoint=None)
+        keep_columns(self, pruned)
         pruned._params, pruned.marginals_ = params, self.marginals_
         pruned._model = pruned._stream_model(pruned._build_model(self._model.sums))
         pruned.fit(X, sample_weight=sample_weight)
