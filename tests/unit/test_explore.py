@@ -17,6 +17,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 
 import latentbits
 from latentbits.cli.main import main
@@ -28,6 +29,7 @@ from latentbits.engine.locks import held
 from latentbits.errors import FileError, InputError, LatentBitsWarning
 from latentbits.evaluation import Adapted
 from latentbits.exploring import explore, facts_of
+from latentbits.exploring.job import report_on
 from latentbits.exploring.settings import read_settings, to_toml
 from latentbits.report.page import embedded
 from tests.unit.test_cli import run
@@ -669,3 +671,16 @@ def test_a_foreign_table_from_the_shell(capsys, tmp_path, monkeypatch):
         and rows[0]["Bezirk"] == "Nord"
         and all(rows[5][name] != "" for name in ("Auto", "Bahn"))
     )
+
+
+def test_a_report_on_a_model_matches_columns_by_name():
+    pd = pytest.importorskip("pandas")
+    made = make_mixture(60, 6, 2, unknown=0.1, random_state=0).data
+    frame = pd.DataFrame(made, columns=[f"q{j}" for j in range(6)])
+    model = latentbits.BernoulliMixture(2, n_init=1, random_state=0).fit(frame)
+    turned = frame[list(frame.columns[::-1])]
+    assert report_on(model, turned) == report_on(model, frame)
+    with pytest.raises(InputError, match="feature names should match"):
+        report_on(model, frame.rename(columns={"q0": "other"}))
+    with pytest.raises(NotFittedError):
+        report_on(latentbits.BernoulliMixture(2), frame)

@@ -379,7 +379,8 @@ def report_on(
     """
     if not hasattr(model, "explain"):
         raise InputError(f"{type(model).__name__} does not explain cells; reports are for families of bits.")
-    source = open_source(X, owner="report", binarize=getattr(model, "binarize", None))
+    model._check_fitted()
+    source = model._open(X, reset=False)
     ids, labels = _beside(X, None, None, source.shape[0])
     one = candidate_of(family_of(type(model)))
     shape = getattr(model, "latent_shape", None)
