@@ -236,6 +236,40 @@ def test_plots_of_chains():
     plt.close("all")
 
 
+def test_pictures_match_columns_by_name():
+    pd = pytest.importorskip("pandas")
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    made = datasets.make_aspect(120, 12, 2, loss=0.6, random_state=0).data
+    frame = pd.DataFrame(made, columns=[f"q{j}" for j in range(12)])
+    turned = frame[list(frame.columns[::-1])]
+    words = frame.replace({0: "no", 1: "yes"}).astype(object)
+    fitted = latentbits.AspectBernoulli(3, n_phantom=1, n_init=1, tol=1e-5, random_state=0).fit(frame)
+    other = BernoulliMixture(2, n_init=1, random_state=0).fit(turned)
+    for X in (frame, turned, words):
+        axes = plots.cause_pictures(fitted, X, [0, 5], (3, 4))
+        np.testing.assert_array_equal(axes[2, 0].images[0].get_array().ravel(), made[5])
+        shown = [axes[2, 1 + k].images[0].get_array().ravel() for k in range(3)]
+        np.testing.assert_array_equal(np.transpose(shown), fitted.cause_posterior(frame, [5])[0])
+    first, second = (plots.expansion(fitted, X, [3, 4], top=2).tables[0] for X in (frame, turned))
+    assert [first[1, j].get_text().get_text() for j in range(3)] == [
+        second[1, j].get_text().get_text() for j in range(3)
+    ]
+    holed = turned.iloc[:2].copy()
+    holed.iloc[0, 0] = np.nan  # of the last pixel
+    axes = plots.fill_ins({"aspect": fitted, "mixture": other}, holed, (3, 4), truth=turned.iloc[:2])
+    seen = made[0].astype(float)
+    seen[11] = 0.5
+    np.testing.assert_array_equal(axes[0, 0].images[0].get_array().ravel(), seen)
+    np.testing.assert_array_equal(axes[1, 1].images[0].get_array().ravel(), made[1])
+    for line, model in ((2, fitted), (3, other)):
+        filled = model.impute(holed)[list(frame.columns)].to_numpy()
+        np.testing.assert_array_equal(axes[line, 0].images[0].get_array().ravel(), filled[0])
+    plt.close("all")
+
+
 @pytest.mark.parametrize("name", plots.__all__)
 def test_pictures_of_the_wrong_thing_say_what_they_need(name):
     from inspect import Parameter, signature

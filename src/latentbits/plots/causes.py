@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.options import is_whole
+from ..data.block import UNKNOWN
 from ..errors import InputError
 from .axes import axes_of, needs
 
@@ -40,6 +41,17 @@ def show_image(ax: Any, cells: Any, image: tuple[int, int], title: str = "", **l
     ax.imshow(np.asarray(cells, dtype=float).reshape(image), cmap="gray_r", **limits)
     ax.set(xticks=[], yticks=[])
     ax.set_title(title, fontsize=7, parse_math=False)
+
+
+def cells_of(source: Any, rows: Any) -> Any:
+    """Cells (len(rows), n_features) of some rows of an open table; those that are unknown are NaN."""
+    cells = np.empty((len(rows), source.shape[1]))
+    places = np.searchsorted(source.starts, rows, side="right") - 1
+    for b in np.unique(places):
+        mine = places == b
+        codes = source.block(int(b)).take(rows[mine] - source.starts[b]).codes()
+        cells[mine] = np.where(codes == UNKNOWN, np.nan, codes)
+    return cells
 
 
 def tiles(estimator: Any, image: tuple[int, int], *, axes: Any = None) -> Any:
@@ -97,8 +109,9 @@ def cause_pictures(estimator: Any, X: Any, rows: Any, image: tuple[int, int], *,
     check_image(estimator, image)
     rows = np.unique(rows)
     axes = grid_of(len(rows) + 1, len(estimator.components_) + 1) if axes is None else axes
-    posterior = estimator.cause_posterior(X, rows)
-    cells = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)[rows]
+    source = estimator._open(X, reset=False)
+    posterior = estimator.cause_posterior(source, rows)
+    cells = cells_of(source, rows)
     axes[0, 0].axis("off")
     tiles(estimator, image, axes=axes[0, 1:])
     for line, i in enumerate(rows):
@@ -176,21 +189,17 @@ def expansion(estimator: Any, X: Any, rows: Any, *, top: int = 6, ax: Any = None
     -------
     Axes
     """
-    from ..data.source import open_source
-
     needs(estimator, "expansion", ASPECTS, "expand", "components_")
     rows = np.unique(rows)
     names = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))
-    source = open_source(X, binarize=estimator.binarize)
-    bounds = np.searchsorted(source.starts, rows, side="right") - 1
+    source = estimator._open(X, reset=False)
     body = []
-    found = estimator.expand(X, rows, top)
+    found = estimator.expand(source, rows, top)
     value, head = ("lost", "absent, to be expected (probability that it was lost)")
     if not estimator._model.phantoms:
         value, head = ("probability", "absent, to be expected (probability of a one)")
-    for i, b in zip(rows, bounds):
-        codes = source.block(int(b)).take(np.array([i - source.starts[b]])).codes()[0]
-        present = ", ".join(str(names[j]) for j in np.flatnonzero(codes == 1)[:top])
+    for i, cells in zip(rows, cells_of(source, rows)):
+        present = ", ".join(str(names[j]) for j in np.flatnonzero(cells == 1)[:top])
         absent = ", ".join(f"{r['feature']} {r[value]:.2f}" for r in found if r["row"] == i)
         body.append([str(i), present or "nothing: list of the whole table", absent])
     ax = axes_of(ax, (9.0, 0.6 + 0.34 * len(body)))

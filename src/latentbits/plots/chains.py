@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..data.matching import match, reordered
 from ..data.numbers import real_numbers
 from ..data.source import named
 from ..errors import InputError
 from .axes import axes_of, needs
-from .causes import check_image, grid_of, show_image
+from .causes import cells_of, check_image, grid_of, show_image
 
 CHAINS = "a fitted BayesianBernoulliMixture or DPBernoulliMixture (any other has no chains)"
 
@@ -86,11 +87,11 @@ def fill_ins(models: Any, X: Any, image: tuple[int, int], *, truth: Any = None, 
     ----------
     models : dict of str to estimator, or estimator
         Fitted, by the name to show.
-    X : (n_images, n_pixels) array
-        Unknown pixels are NaN; they are shown grey.
+    X : table (n_images, n_pixels)
+        Unknown pixels are shown grey; pixels are in the order of the columns of the first model.
     image : (int, int)
         Rows and columns of an image.
-    truth : (n_images, n_pixels) array, optional
+    truth : table (n_images, n_pixels), optional
         The whole images, for a line of their own.
     axes : (lines, n_images) array of Axes, optional
 
@@ -98,18 +99,31 @@ def fill_ins(models: Any, X: Any, image: tuple[int, int], *, truth: Any = None, 
     -------
     array of Axes
     """
-    with named("plots.fill_ins"):
-        X = real_numbers(X)
-        truth = None if truth is None else real_numbers(truth)
     models = models if isinstance(models, dict) else {type(models).__name__: models}
     for estimator in models.values():
         needs(estimator, "fill_ins", "fitted estimators that fill in cells", "impute", "n_features_in_")
         check_image(estimator, image)
-    shown = {"seen": np.where(np.isnan(X), 0.5, X), **({} if truth is None else {"truth": truth})}
-    shown.update({name: estimator.impute(X) for name, estimator in models.items()})
-    axes = grid_of(len(shown), len(X)) if axes is None else np.reshape(axes, (len(shown), len(X)))
+    first = next(iter(models.values()))
+    source = first._open(X, reset=False)
+    n_images = source.shape[0]
+    shown = {"seen": np.nan_to_num(cells_of(source, np.arange(n_images)), nan=0.5)}
+    if truth is not None:
+        with named("plots.fill_ins"):
+            shown["truth"] = real_numbers(reordered(truth, first._known_columns()))
+    for name, estimator in models.items():
+        shown[name] = _in_order_of(first, estimator, estimator.impute(estimator._open(X, reset=False)))
+    axes = grid_of(len(shown), n_images) if axes is None else np.reshape(axes, (len(shown), n_images))
     for line, (name, cells) in zip(axes, shown.items()):
         for ax, row in zip(line, np.asarray(cells, dtype=float)):
             show_image(ax, row, image, vmin=0, vmax=1)
         line[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8)
     return axes
+
+
+def _in_order_of(first: Any, estimator: Any, cells: Any) -> Any:
+    """Answers of an estimator with the columns as another has them, if both have names."""
+    wanted, theirs = first._known_columns(), estimator._known_columns()
+    if wanted is None or theirs is None or wanted == theirs:
+        return cells
+    match(theirs, wanted)
+    return cells[:, [theirs.index(name) for name in wanted]]
