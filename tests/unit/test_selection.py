@@ -93,6 +93,9 @@ def test_bootstrap_tells_two_from_three(table):
     assert enough.p_value > 0.1
     with pytest.raises(InputError, match="2 or more"):
         latentbits.bootstrap_lrt(model, table, 1)
+    for number in (0, 100_001, 10**12):
+        with pytest.raises(InputError, match="n_bootstrap must be from 1 to 100,000; got"):
+            latentbits.bootstrap_lrt(None, table, 3, n_bootstrap=number)  # before anything is opened or fitted
 
 
 def test_baselines_are_distributions():

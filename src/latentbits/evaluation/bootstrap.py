@@ -12,7 +12,9 @@ from sklearn.base import clone
 from ..base import quiet
 from ..data.block import UNKNOWN
 from ..data.source import open_source
-from ..errors import InputError, LatentBitsWarning
+from ..errors import InputError, LatentBitsWarning, brief
+
+MOST_TABLES = 100_000  # each is fitted twice
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def bootstrap_lrt(
     n_components : int
         The larger number of classes, 2 or more.
     n_bootstrap : int
-        Tables to draw.
+        Tables to draw, up to 100,000.
     refit_n_init : int, optional
         Starts of the larger model on every drawn table; by default those of the estimator.
     random_state : int
@@ -85,8 +87,8 @@ def bootstrap_lrt(
     """
     if n_components < 2:
         raise InputError("bootstrap_lrt: n_components must be 2 or more; one class is compared with none.")
-    if n_bootstrap < 1:
-        raise InputError("bootstrap_lrt: n_bootstrap must be 1 or more.")
+    if not 1 <= n_bootstrap <= MOST_TABLES:
+        raise InputError(f"bootstrap_lrt: n_bootstrap must be from 1 to {MOST_TABLES:,}; got {brief(n_bootstrap)}.")
     source = open_source(X, owner="bootstrap_lrt", binarize=estimator.binarize, block_rows=estimator.block_rows)
     plain = clone(estimator).set_params(smoothing=0.0, weight_concentration=1.0, binarize=None, checkpoint=None)
     codes = np.concatenate([source.block(b).codes() for b in range(source.n_blocks)])
