@@ -434,3 +434,21 @@ def test_pruning_matches_columns_by_name():
         expected, pruned = (model.prune(X) for X in (frame, frame[list(frame.columns[::-1])]))
     assert list(pruned.feature_names_in_) == list(frame.columns)
     assert_same_bits(pruned, expected)
+
+
+@pytest.mark.parametrize("model", [IndependentColumns(), ChowLiuTree()])
+def test_baselines_match_columns_by_name(model):
+    frame, turned = named_table()
+    model.fit(frame)
+    np.testing.assert_array_equal(model.score_samples(turned), model.score_samples(frame))
+    np.testing.assert_array_equal(model.score_samples(frame.to_numpy()), model.score_samples(frame))
+    with pytest.raises(InputError, match="feature names should match"):
+        model.score(frame.rename(columns={"q0": "other"}))
+
+
+def test_adapted_models_match_columns_by_name():
+    from sklearn.decomposition import PCA
+
+    frame, turned = named_table()
+    model = latentbits.evaluation.Adapted(PCA(2, random_state=0)).fit(frame)
+    np.testing.assert_array_equal(model.reconstruct(turned), model.reconstruct(frame))

@@ -67,6 +67,8 @@ class Adapted:
     def fit(self, X: Any) -> Adapted:
         """Fit to a table with unknown cells."""
         source = open_source(X, owner=type(self.estimator).__name__)
+        names = source.labels.columns
+        self._columns = None if names is None else [str(name) for name in names]
         table, unknown = _table(source)
         observed = table.shape[0] - unknown.sum(axis=0)
         self.marginals_ = (np.where(unknown, 0, table).sum(axis=0) + 0.5) / (observed + 1.0)
@@ -84,7 +86,7 @@ class Adapted:
 
     def reconstruct(self, X: Any) -> Any:
         """Probabilities of all cells; unknown ones are filled a few times before."""
-        table, unknown = _table(open_source(X, owner=type(self.estimator).__name__))
+        table, unknown = _table(open_source(X, owner=type(self.estimator).__name__, columns=self._columns))
         return self._settled(table, unknown)
 
     def _settled(self, table: Any, unknown: Any) -> Any:

@@ -16,6 +16,7 @@ from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 from scipy.special import betaln
 
 from ..data.block import ONE, UNKNOWN, Block, Float
+from ..data.reading import Reading
 from ..data.rng import content_uniforms
 from ..data.source import Source, open_source
 from ..engine.ask import Asked
@@ -29,10 +30,20 @@ class Baseline:
 
     _model: CellAnswers
     _params: Any
+    _columns: list[str] | None = None
+    _reading: Reading | None = None
+
+    def _learn_from(self, X: Any, sample_weight: Any) -> Source:
+        """Open a table to fit; the names of its columns, and how it was read, are kept."""
+        source = open_source(X, owner=type(self).__name__, sample_weight=sample_weight)
+        names, reading = source.labels.columns, getattr(source, "reading", None)
+        self._columns = None if names is None else [str(name) for name in names]
+        self._reading = reading if reading is not None and reading.record() else None
+        return source
 
     def _ask(self, X: Any) -> Asked:
         """The fitted model and a table, for any question."""
-        source = open_source(X, owner=type(self).__name__)
+        source = open_source(X, owner=type(self).__name__, reading=self._reading, columns=self._columns)
         if source.shape[1] != self._n_columns():
             raise InputError(f"the table has {source.shape[1]} columns; the model was fitted to {self._n_columns()}.")
         return Asked(self._model, self._params, sweep_of(source, 1))
@@ -144,7 +155,7 @@ class IndependentColumns(Baseline):
     def fit(self, X: Any, sample_weight: Any = None) -> IndependentColumns:
         """Count."""
         _check_smoothing(self.smoothing)
-        source = open_source(X, owner="IndependentColumns", sample_weight=sample_weight)
+        source = self._learn_from(X, sample_weight)
         ones, seen = sweep_of(source, 1).map(_ColumnCounts(), [None] * source.n_blocks, keep_rows=False)[0]
         self.probs_ = (ones + self.smoothing) / (seen + 2 * self.smoothing)
         if self.pooled:
@@ -335,7 +346,7 @@ class ChowLiuTree(Baseline):
     def fit(self, X: Any, sample_weight: Any = None) -> ChowLiuTree:
         """Count pairs, grow the tree."""
         _check_smoothing(self.smoothing)
-        source = open_source(X, owner="ChowLiuTree", sample_weight=sample_weight)
+        source = self._learn_from(X, sample_weight)
         a = self.smoothing
         alone = IndependentColumns(a, self.pooled).fit(source).probs_
         members = np.arange(len(alone))
