@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import io
 import os
 import warnings
 from pathlib import Path
@@ -269,7 +270,42 @@ def bad_files():
         yield f"hash{i}.csv", bytes(content)
 
 
-FILES = list(bad_files())
+def archive(**parts):
+    """Bytes of an ``.npz``."""
+    file = io.BytesIO()
+    np.savez(file, **parts)
+    return file.getvalue()
+
+
+def with_entry(content, place, value):
+    """An archive whose first entry has another number at a place: flags at 0, how it is compressed at 2."""
+    content = bytearray(content)
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = content.index(mark) + offset + place
+        content[at : at + 2] = value.to_bytes(2, "little")
+    return bytes(content)
+
+
+def bad_archives():
+    """Files of arrays that NumPy and SciPy stumble over in ways of their own."""
+    parts = {"data": [1.0, 1.0], "indices": [0, 1], "indptr": [0, 1, 2]}
+    packed = np.packbits(GOOD.astype(np.uint8), axis=1)
+    yield "short_shape.npz", archive(**parts, shape=[2])
+    yield "no_shape.npz", archive(**parts, shape=2)
+    yield "number_format.npz", archive(**parts, shape=[2, 2], format=5)
+    yield "one_axis.npz", archive(**parts, shape=[2], format=b"csr", _is_array=True)
+    yield "many_n_vars.npz", archive(n_vars=[4, 4], train=packed)
+    yield "part_n_vars.npz", archive(n_vars=0.5, train=packed)
+    yield "huge_n_vars.npz", archive(n_vars=10**12, train=packed)
+    yield "no_n_vars.npz", archive(n_vars=0, train=packed)
+    yield "float_train.npz", archive(n_vars=4, train=packed.astype(float))
+    yield "flat_train.npz", archive(n_vars=4, train=packed[:, 0])
+    yield "locked.npz", with_entry(archive(X=GOOD), 0, 1)
+    yield "compressed.npz", with_entry(archive(X=GOOD), 2, 99)
+    yield "dense.mtx", b"%%MatrixMarket matrix array real general\n1000000 1000000\n1\n"
+
+
+FILES = [*bad_files(), *bad_archives()]
 
 
 @pytest.mark.parametrize(("name", "content"), FILES, ids=[name for name, _ in FILES])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Sequence
 from inspect import signature
 from pathlib import Path
@@ -15,32 +14,31 @@ import scipy.sparse as sp
 from ..errors import FileError, InputError
 from .checks import Labels
 from .market import check_market
+from .raw import readable
 from .readers import ArrayReader, Reader, SparseReader
 from .reading import Reading
 
 
 def read_arrays(path: Path, kind: str, how: Reading) -> Reader:
     """Reader of an array file."""
-    binarize = how.encoding.binarize
-    try:
+    with readable(path, f".{kind}"):
         if kind == "npy":
             with open(path, "rb") as file:
                 if file.read(6) != b"\x93NUMPY":
                     raise FileError(f"{path} is not a .npy file.")
             return _two_dimensional(path, np.load(path, mmap_mode="r", allow_pickle=False), how)
-        if kind == "mtx":
-            from scipy.io import mmread
+        return _read_market(path, how) if kind == "mtx" else _read_npz(path, how)
 
-            check_market(path)
-            # Newer releases of SciPy want to know which class; older ones have no choice.
-            options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
-            matrix = mmread(path, **options)
-            return (SparseReader if sp.issparse(matrix) else ArrayReader)(matrix, binarize, reading=how)
-        return _read_npz(path, how)
-    except InputError:
-        raise
-    except (ValueError, OSError, EOFError, KeyError, OverflowError, zipfile.BadZipFile, zlib.error) as error:
-        raise FileError(f"{path} is not a readable .{kind} table ({error}).") from None
+
+def _read_market(path: Path, how: Reading) -> Reader:
+    """Reader of a Matrix Market file."""
+    from scipy.io import mmread
+
+    check_market(path)
+    # Newer releases of SciPy want to know which class; older ones have no choice.
+    options = {"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}
+    matrix = mmread(path, **options)
+    return (SparseReader if sp.issparse(matrix) else ArrayReader)(matrix, how.encoding.binarize, reading=how)
 
 
 def _two_dimensional(path: Path, values: Any, how: Reading, names: Any = None) -> ArrayReader:
@@ -54,21 +52,16 @@ def _read_npz(path: Path, how: Reading) -> Reader:
     """Reader of an ``.npz``: a sparse table in its usual parts, or one dense array."""
     if not zipfile.is_zipfile(path):
         raise FileError(f"{path} is not an .npz archive.")
-    binarize = how.encoding.binarize
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as parts:
         names = set(parts.files)
-        if {"data", "indices", "indptr", "shape"} <= names:
-            matrix = sp.load_npz(path) if "format" in names else None
-            if matrix is None:
-                shape = (int(parts["shape"][0]), int(parts["shape"][1]))
-                matrix = sp.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
-            return SparseReader(matrix, binarize, *_names_beside(parts, matrix.shape), how)
-        if "format" in names:
-            return SparseReader(sp.load_npz(path), binarize, reading=how)
-        if {"n_vars", "train"} <= names:  # splits of a benchmark, eight cells to a byte
-            splits = [parts[split] for split in ("train", "valid", "test") if split in names]
-            cells = np.unpackbits(np.concatenate(splits), axis=1, count=int(parts["n_vars"]))
-            return ArrayReader(cells, binarize, reading=how)
+        if "format" in names or {"data", "indices", "indptr", "shape"} <= names:
+            matrix = sp.load_npz(path) if "format" in names else _rows_of_parts(path, parts)
+            if len(matrix.shape) != 2:
+                raise FileError(f"{path} holds an array of {len(matrix.shape)} dimensions; a table has 2.")
+            beside = _names_beside(parts, matrix.shape) if "indptr" in names else (None, None)
+            return SparseReader(matrix, how.encoding.binarize, *beside, how)
+        if {"n_vars", "train"} <= names:
+            return ArrayReader(_unpacked(path, parts), how.encoding.binarize, reading=how)
         tables = [name for name in parts.files if parts[name].ndim == 2]
         chosen = "X" if "X" in tables else tables[0] if len(tables) == 1 else None
         if chosen is None:
@@ -80,6 +73,28 @@ def _read_npz(path: Path, how: Reading) -> Reader:
         reader = _two_dimensional(path, values, how)
         reader.labels = Labels(*_names_beside(parts, values.shape))
         return reader
+
+
+def _rows_of_parts(path: Path, parts: Any) -> Any:
+    """A sparse table that was written part by part, without the word for its format."""
+    shape = parts["shape"]
+    if shape.shape != (2,):
+        raise FileError(
+            f"{path}: shape must hold two numbers, those of rows and columns; it has the shape {shape.shape}."
+        )
+    return sp.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=(int(shape[0]), int(shape[1])))
+
+
+def _unpacked(path: Path, parts: Any) -> Any:
+    """Cells of the splits of a benchmark, one after the other, from eight cells to a byte."""
+    packed = np.concatenate([parts[split] for split in ("train", "valid", "test") if split in parts.files])
+    n_vars = parts["n_vars"]
+    if packed.ndim != 2 or packed.dtype != np.uint8 or n_vars.size != 1 or n_vars.dtype.kind not in "iu":
+        raise FileError(f"{path}: n_vars must be a whole number, and train two-dimensional, bytes of eight cells each.")
+    held = 8 * packed.shape[1]
+    if not 0 < n_vars.item() <= held:
+        raise FileError(f"{path}: n_vars is {n_vars.item()}, and a row of train holds {held} cells.")
+    return np.unpackbits(packed, axis=1, count=n_vars.item())
 
 
 def _names_beside(parts: Any, shape: tuple[int, int]) -> tuple[list[str] | None, list[str] | None]:
@@ -102,7 +117,7 @@ def _names_beside(parts: Any, shape: tuple[int, int]) -> tuple[list[str] | None,
 
 def arrays_beside(path: Path, n_rows: int, names: Sequence[str]) -> dict[str, list[str]]:
     """Arrays of an ``.npz`` with one entry per row, as text."""
-    with np.load(path, allow_pickle=False) as parts:
+    with readable(path, ".npz"), np.load(path, allow_pickle=False) as parts:
         fitting = [name for name in parts.files if parts[name].shape == (n_rows,)]
         for name in names:
             if name not in fitting:
