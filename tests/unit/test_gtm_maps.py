@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import warnings
 
@@ -12,12 +13,13 @@ import scipy.sparse as sp
 from sklearn.manifold import trustworthiness
 from sklearn.model_selection import GridSearchCV
 
+import latentbits
 from latentbits import BinaryGTM
 from latentbits.base.passes import table_sums
 from latentbits.data.source import open_source
 from latentbits.datasets import load_zoo, make_map
 from latentbits.engine.sweep import LocalSweep
-from latentbits.errors import InputError, LatentBitsWarning, TableWarning
+from latentbits.errors import FileError, InputError, LatentBitsWarning, TableWarning
 from latentbits.maths.latent_class import ClassStats
 
 from .gtm_tools import fitted_map, known_map, quiet_fit
@@ -244,7 +246,7 @@ def test_the_summary_tells_of_the_map(fitted):
     [
         ({"latent_shape": (2, 2)}, "too few nodes for a smooth map"),
         ({"latent_shape": (5, 1)}, "too few nodes"),
-        ({"latent_shape": (2000, 2000)}, "more than 100,000 nodes"),
+        ({"latent_shape": (2000, 2000)}, r"more than 100,000 nodes, for a table of \d+ rows × 14 columns"),
         ({"latent_shape": (2, 2, 2, 2)}, "up to three"),
         ({"latent_shape": "big"}, "whole number"),
         ({"latent_shape": (5.0, 4)}, "whole number"),
@@ -317,3 +319,10 @@ def test_sums_of_a_table_and_class_statistics():
     assert isinstance(stats, ClassStats) and stats.mass.sum() == pytest.approx(1.0)
     sums, _ = table_sums(LocalSweep(open_source(X)))
     np.testing.assert_allclose(stats.on.sum(axis=1), sums.ones / 100, atol=0.02)
+
+
+def test_a_file_of_a_map_with_too_many_nodes_is_refused(fitted, tmp_path):
+    model = copy.deepcopy(fitted).set_params(latent_shape=(2000, 2000))
+    model.save(tmp_path / "map")
+    with pytest.raises(FileError, match="more than 100,000 nodes"):
+        latentbits.load(tmp_path / "map")

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
-from ..base.limits import COPIES
+from ..base.limits import COPIES, shape_text
 from ..base.options import (
     AcceleratedOptions,
     BitOptions,
@@ -28,6 +28,7 @@ from ..base.options import (
 )
 from ..data.block import Block, Float
 from ..data.numbers import real_numbers
+from ..data.source import Source
 from ..data.summary import Totals
 from ..engine.restarts import Given, InitParams
 from ..engine.stepwise_em import StreamState
@@ -195,9 +196,8 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
     def _check_together(self) -> None:
         if not self._is_automatic:
             shape = self._shape("latent_shape")
-            if np.prod(shape, dtype=float) > MOST_NODES:
-                raise InputError(f"{self._name}: latent_shape {shape} has more than {MOST_NODES:,} nodes.")
-            self._basis_shape(shape)
+            if not _too_large(shape):  # which is told when the table is open
+                self._basis_shape(shape)
         if self.basis == "identity" and self.basis_prior not in ("auto", "beta"):
             raise InputError(
                 f"{self._name}: basis='identity' has the Beta prior only; got basis_prior={self.basis_prior!r}. Use 'auto'."
@@ -261,6 +261,14 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
                 TableWarning,
                 stacklevel=5,
             )
+
+    def _check_size(self, source: Source, stream: bool = False) -> None:
+        if not self._is_automatic and _too_large(shape := self._shape("latent_shape")):
+            raise InputError(
+                f"{self._name}: latent_shape {shape} has more than {MOST_NODES:,} nodes, for a table of "
+                f"{shape_text(source.shape)}. Use a smaller latent_shape."
+            )
+        super()._check_size(source, stream)
 
     def _numbers_kept(self, n_rows: int, n_columns: int) -> int:
         kept = super()._numbers_kept(n_rows, n_columns)
@@ -393,6 +401,8 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
             raise of.MisfitError(f"_params {wrong}")
         if self.latent_shape_ != model.latent_shape:
             raise of.MisfitError(f"latent_shape_ must be {model.latent_shape}; it is {self.latent_shape_}")
+        if not self._is_automatic and _too_large(self._shape("latent_shape")):
+            raise of.MisfitError(f"latent_shape has more than {MOST_NODES:,} nodes")
         self._automatic_shape = model.latent_shape
 
     @property
@@ -446,6 +456,11 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
         if n:
             lines.append(f"{n} row{'s' * (n > 1)} without any one share{'s' * (n == 1)} one place")
         return "\n".join(lines)
+
+
+def _too_large(shape: Shape) -> bool:
+    """Whether a map has more nodes than are allowed."""
+    return bool(np.prod(shape, dtype=float) > MOST_NODES)
 
 
 class _Refined:
