@@ -580,7 +580,7 @@ def test_recommend_of_bits(capsys, tmp_path, monkeypatch, model):
         assert told in run(capsys, "recommend", *words, code=2)[1]
     np.savez("stars.npz", user=[1, 1, 2, 2], item=[1, 2, 1, 2], rating=[1, 5, 3, 4])
     assert "user 9 was not fitted" in run(capsys, "recommend", "stars.npz", "--user", 9, "-k", 1, code=2)[1]
-    assert "does not tell the format" in run(capsys, "recommend", model, "--row", 1, code=2)[1]
+    assert "is a model, not a table" in run(capsys, "recommend", model, "--row", 1, code=2)[1]
     (tmp_path / "r.csv").write_text("".join(f"{u},{i},{1 + len(i)}\n" for u, i in pairs))
     assert "are for 0/1 tables" in run(capsys, "recommend", "r.csv", "--user", "u7", "-m", "mixture", code=2)[1]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((tmp_path / "pairs.csv").read_bytes())))
