@@ -136,7 +136,7 @@ UNMET = {
     "VariationalBernoulliMixture": OF_CLASSES,
 }
 # Families whose defaults are quick enough for every run; of the others the slow tests run all checks.
-QUICK = {"BernoulliMixture", "LatentTrait", "PLSA", "RestrictedBoltzmann", "VariationalBernoulliMixture"}
+QUICK = {"BernoulliMixture", "LatentTrait", "PLSA"}
 
 
 def default(name):
