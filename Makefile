@@ -59,7 +59,7 @@ test-oldest:
 	  'matplotlib==3.9.*' 'pyparsing<3.3' 'networkx==3.2.*' 'arviz==0.19.*' 'dask==2024.8.*' 'distributed==2024.8.*' \
 	  'polars==1.0.*' 'typer==0.16.*' 'click<8.3' 'rich==13.7.*' 'safetensors==0.4.4' \
 	  'anndata==0.11.*' 'h5py==3.11.*' 'pyreadstat==1.2.8' 'python-calamine==0.2.3' 'biom-format==2.1.18' 'openpyxl==3.1.0' \
-	  'duckdb==1.0.*'
+	  'duckdb==1.1.*'
 	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests
 
 papers: $(VENV)/.test

@@ -215,13 +215,13 @@ def test_columns_are_matched_by_name(kind, tmp_path):
 def test_lazy_tables_come_in_as_streams_of_arrow_batches():
     duckdb = pytest.importorskip("duckdb")
     values = {"a": [1, 0, None, 1] * 50, "b": ["yes", "no", "?", "no"] * 50}
-    table = pa.table(values)
+    given = pa.table(values)
     expected = [[1, 1], [0, 0], [2, 2], [1, 0]] * 50
-    relation = duckdb.sql('select a, b from "table"')
+    relation = duckdb.sql("select a, b from given")
     assert cells(relation) == expected
-    assert cells(pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=7))) == expected
-    assert cells(table.to_batches()[0]) == expected
-    encoded = encode(duckdb.sql('select a, b from "table"'), {"b": "indicators"})
+    assert cells(pa.RecordBatchReader.from_batches(given.schema, given.to_batches(max_chunksize=7))) == expected
+    assert cells(given.to_batches()[0]) == expected
+    encoded = encode(duckdb.sql("select a, b from given"), {"b": "indicators"})
     assert encoded.columns == ["a", "b=no", "b=yes"]
     with pytest.raises(CellError, match="column 'b'"):
         open_source(duckdb.sql("select 7 as b"))
