@@ -286,7 +286,8 @@ def _array_of(X: Any, parts: list[Any], lengths: list[Any]) -> Any:
     """Partitions as a Dask array that is cut as X is."""
     import dask.array as da
 
-    meta = X._meta if stays_sparse(X) else np.empty((0, 0))
+    # Early releases put matrices under each other, but not sparse arrays; only here, where nothing is computed.
+    meta = sp.csr_matrix((0, 0)) if stays_sparse(X) else np.empty((0, 0))
     pieces = [
         da.from_delayed(part, shape=(n, X.shape[1]), dtype=np.float64, meta=meta) for part, n in zip(parts, lengths)
     ]
