@@ -260,13 +260,27 @@ def test_what_counts_as_the_loss_of_a_cluster():
     from latentbits.data.dask import on_cluster
     from latentbits.errors import ClusterError
 
-    here, gone = SimpleNamespace(status="running"), SimpleNamespace(status="closed")
-    for client, error in ((here, CancelledError()), (None, CancelledError()), (gone, RuntimeError("closed"))):
+    for status, error in (("running", CancelledError()), ("closed", RuntimeError("closed"))):
+        client = SimpleNamespace(status="running")
         with pytest.raises(ClusterError, match="checkpoint"), on_cluster(client):
+            client.status = status
             raise error
-    for client, error in ((here, RuntimeError("a fault")), (gone, CellError("a cell")), (gone, KeyboardInterrupt())):
+    for status, error in (
+        ("running", RuntimeError("a fault")),
+        ("closed", CellError("a cell")),
+        ("closed", KeyboardInterrupt()),
+    ):
+        client = SimpleNamespace(status="running")
         with pytest.raises(type(error)), on_cluster(client):
+            client.status = status
             raise error
+    with (
+        pytest.raises(ClusterError, match="the client is connecting"),
+        on_cluster(SimpleNamespace(status="connecting")),
+    ):
+        raise AssertionError("it was asked")
+    with pytest.raises(ClusterError), on_cluster():
+        raise CancelledError
 
 
 @pytest.mark.slow

@@ -83,18 +83,29 @@ LOST = ("CommClosedError", "KilledWorker", "ClosedClientError")
 @contextmanager
 def on_cluster(client: Any = None) -> Iterator[None]:
     """What is asked of a cluster inside: the loss of its scheduler, or of all workers, is told as such."""
+    if _is_gone(client):  # what is asked of it now would wait for ever
+        raise _lost(f"the client is {client.status}")
     try:
         yield
     except LatentBitsError:
         raise
     except Exception as error:
-        gone = client is not None and client.status != "running"
-        if not (gone or isinstance(error, CancelledError) or type(error).__name__ in LOST):
+        if not (_is_gone(client) or isinstance(error, CancelledError) or type(error).__name__ in LOST):
             raise
-        raise ClusterError(
-            f"the Dask cluster was lost ({type(error).__name__}: {str(error)[:200]}). Start it anew and connect a new "
-            "Client: a fit with checkpoint=<path> then goes on from the file when it is called again."
-        ) from error
+        raise _lost(f"{type(error).__name__}: {str(error)[:200]}") from error
+
+
+def _is_gone(client: Any) -> bool:
+    """Whether a client has lost its scheduler."""
+    return client is not None and client.status != "running"
+
+
+def _lost(what: str) -> ClusterError:
+    """The error that tells of the loss."""
+    return ClusterError(
+        f"the Dask cluster was lost ({what}). Start it anew and connect a new Client: a fit with checkpoint=<path> then goes "
+        "on from the file when it is called again."
+    )
 
 
 class DaskSource:
