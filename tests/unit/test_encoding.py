@@ -223,6 +223,12 @@ def test_lazy_tables_come_in_as_streams_of_arrow_batches():
     assert cells(given.to_batches()[0]) == expected
     encoded = encode(duckdb.sql("select a, b from given"), {"b": "indicators"})
     assert encoded.columns == ["a", "b=no", "b=yes"]
+    ticked = encode(duckdb.sql("select a, b from given"), {"b": {"ones": ["yes"]}})
+    assert ticked.columns == ["a", "b"] and cells(ticked)[:3] == [[1, 1], [0, 0], [2, 2]]
+    named = encode(duckdb.sql("select a, b from given"), label_columns=["b"])
+    assert named.columns == ["a"] and named.labels["b"][:2] == ["yes", "no"]
+    sparse = pd.DataFrame({"a": [1, 0], "b": [0, 1]}).astype(pd.SparseDtype("int64", 0))
+    assert cells(encode(sparse)) == [[1, 0], [0, 1]] and encode(sparse, id_column="b").columns == ["a"]
     with pytest.raises(CellError, match="column 'b'"):
         open_source(duckdb.sql("select 7 as b"))
     with pytest.raises(InputTypeError):

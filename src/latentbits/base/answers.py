@@ -94,11 +94,7 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
                 f"{self._name}: cells must be a pair (rows, columns) of equally long arrays; got {cells!r:.80}."
             ) from None
         if columns.dtype.kind in "UO":
-            place = {name: j for j, name in enumerate(getattr(self, "feature_names_in_", ()))}
-            unknown = [name for name in columns.tolist() if name not in place]
-            if unknown:
-                raise InputError(f"{self._name}: there is no column named {unknown[0]!r}.")
-            columns = np.array([place[name] for name in columns.tolist()], np.int64)
+            columns = self._column_numbers(columns.tolist())
         for what, values, limit in (("row", rows, source.shape[0]), ("column", columns, source.shape[1])):
             if values.dtype.kind not in "iu" and len(values):
                 raise InputError(f"{self._name}: {what} numbers of cells must be whole numbers.")

@@ -221,8 +221,7 @@ def dask_source(
 def _cells_of(X: Any, reading: Reading | None, wanted: Sequence[str] | None) -> list[str]:
     """Columns of a Dask frame that are cells, as a fitted model wants them."""
     how = Reading() if reading is None else reading
-    aside = [name for name in (how.id_column, *how.label_columns) if name is not None]
-    return plan_of([str(name) for name in X.columns], how.encoding, _no_words, aside, wanted).names
+    return plan_of([str(name) for name in X.columns], how.encoding, _no_words, how.aside, wanted).names
 
 
 def _no_words(j: int) -> NoReturn:

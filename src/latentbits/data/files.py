@@ -144,11 +144,12 @@ def encode(
     id_column = None if id_column is None else str(id_column)
     how = Reading(Encoding(binarize, rules=rules_of({} if rules is None else rules), **words), id_column, labels)
     reader: Any = reader_of(frame, None, how)
-    if not hasattr(reader, "words"):
+    if reader.reading is None:
         raise InputTypeError(f"a frame with named columns is needed, not {type(frame).__name__!r}.")
-    names = reader.all_names
-    how = set_aside("the frame", names, how)
-    beside = {name: reader.words(names.index(name)) for name in reader.aside}
+    beside = {}
+    if how.aside:
+        set_aside("the frame", reader.all_names, how)
+        beside = {name: reader.words(reader.all_names.index(name)) for name in how.aside}
     ids = None if id_column is None else beside[id_column]
     return Table(reader, ids, id_column or "id", {name: beside[name] for name in labels})
 
@@ -352,7 +353,7 @@ def _header(place: Path, how: Reading) -> list[str]:
 def _of_raw(place: Path, kind: str, raw: RawTable, how: Reading, columns: Sequence[str] | None) -> Table:
     """The table that a decoder found in a file."""
     how = set_aside(place, [*raw.names, *raw.beside], how, columns)
-    binarize, aside = how.encoding.binarize, [name for name in (how.id_column, *how.label_columns) if name is not None]
+    binarize, aside = how.encoding.binarize, how.aside
     reader: Any
     if raw.columns is not None:
         reader = ColumnsReader(raw.names, raw.columns, raw.n_rows, how, columns)
@@ -370,7 +371,7 @@ def _of_raw(place: Path, kind: str, raw: RawTable, how: Reading, columns: Sequen
 def _of_arrays(place: Path, kind: str, how: Reading, columns: Sequence[str] | None) -> Table:
     """The table of a file of arrays."""
     reader = in_order(read_arrays(place, kind, how), columns)
-    names = [name for name in (how.id_column, *how.label_columns) if name is not None]
+    names = how.aside
     if not names:
         return Table(reader, None if reader.labels.rows is None else list(reader.labels.rows))
     beside = arrays_beside(place, reader.shape[0], names)

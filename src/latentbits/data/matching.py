@@ -110,7 +110,7 @@ def heard(plan: Plan, fitted: bool, place: str = "") -> Encoding:
     rules, told = [], []
     for rule in plan.encoding.rules:
         met = {word.strip() for how in words if _is_of(how, rule) for word in how.known if how.code(word) != UNKNOWN}
-        met -= {word for word in met if not word}
+        met.discard("")
         if fitted:
             told += _unseen(rule, met)
             rules.append(rule)

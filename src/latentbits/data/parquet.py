@@ -54,7 +54,7 @@ class ParquetReader:
         assert names is not None
         self.all_names = names
         reading = set_aside(path, names, reading, wanted)
-        self.aside = [name for name in (reading.id_column, *reading.label_columns) if name is not None]
+        self.aside = reading.aside
         self.bounds = np.concatenate(([0], np.cumsum(np.array(counts, np.int64)))).astype(np.int64)
         self.plan = plan_of(names, reading.encoding, self.words, self.aside, wanted, str(path))
         self.reading = replace(reading, encoding=self.plan.encoding)

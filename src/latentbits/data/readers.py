@@ -103,9 +103,8 @@ class FrameReader:
 
     def __init__(self, frame: Any, names: list[str], n_rows: int, reading: Reading, wanted: Wanted = None) -> None:
         self.frame, self.n_rows = frame, n_rows
-        aside = [name for name in (reading.id_column, *reading.label_columns) if name is not None]
-        self.all_names, self.aside = names, aside
-        self.plan, self.fitted = plan_of(names, reading.encoding, self.words, aside, wanted), wanted is not None
+        self.all_names, self.aside = names, reading.aside
+        self.plan, self.fitted = plan_of(names, reading.encoding, self.words, self.aside, wanted), wanted is not None
         self.reading = replace(reading, encoding=self.plan.encoding)
         self.shape = (n_rows, len(self.plan.names))
         self.labels = Labels(self.plan.names)
@@ -217,8 +216,9 @@ def _stream_reader(X: Any, reading: Reading, wanted: Wanted) -> Reader:
         if isinstance(X, pa.Table) or not hasattr(X, "__arrow_c_stream__"):
             return ArrowReader(pa.table(X), reading, wanted)
         with pa.RecordBatchReader.from_stream(X) as batches:
-            if any(rule.indicators and rule.levels is None for rule in reading.encoding.rules):
-                return ArrowReader(batches.read_all(), reading, wanted)  # the values are needed before the cells
+            unknown = any(rule.indicators and rule.levels is None for rule in reading.encoding.rules)
+            if unknown or (reading.aside and wanted is None):  # values are needed, not the cells alone
+                return ArrowReader(batches.read_all(), reading, wanted)
             return _read_batches(X, batches, reading, wanted)
     except pa.ArrowException as error:
         raise InputTypeError(f"the table cannot be read as Arrow data ({str(error).splitlines()[0]}).") from None
@@ -286,9 +286,9 @@ def _pandas_reader(frame: Any, reading: Reading, wanted: Wanted) -> Reader:
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise InputError(f"the column name {twice!r} occurs more than once; rename one.")
-    if is_sparse_frame(frame) and reading.encoding.is_plain:
+    if is_sparse_frame(frame) and reading.encoding.is_plain and not reading.aside:
         names, binarize = [str(name) for name in frame.columns], reading.encoding.binarize
-        reader: Reader = in_order(SparseReader(frame.sparse.to_coo(), binarize, names, frame.index), wanted)
+        reader: Reader = in_order(SparseReader(frame.sparse.to_coo(), binarize, names, frame.index, reading), wanted)
         return reader
     return PandasReader(frame, reading, wanted)
 

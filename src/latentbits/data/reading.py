@@ -30,6 +30,11 @@ class Reading:
     label_columns: tuple[str, ...] = ()
     file: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def aside(self) -> list[str]:
+        """Columns that are not cells."""
+        return [name for name in (self.id_column, *self.label_columns) if name is not None]
+
     def record(self) -> dict[str, Any]:
         """The reading as plain data; empty if there is nothing to remember."""
         told: dict[str, Any] = self.encoding.record()

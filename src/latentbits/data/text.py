@@ -137,8 +137,7 @@ def _check_names(path: Path | str, names: list[str]) -> None:
 
 def set_aside(path: Path | str, names: Sequence[str], reading: Reading, wanted: Wanted = None) -> Reading:
     """The reading, if the columns that it sets aside are there; of a fitted model they need not be."""
-    aside = [name for name in (reading.id_column, *reading.label_columns) if name is not None]
-    missing = [name for name in aside if name not in names]
+    missing = [name for name in reading.aside if name not in names]
     if missing and wanted is None:
         raise InputError(f"{path} has no column {missing[0]!r}{instead(missing[0], names)}")
     labels = tuple(name for name in reading.label_columns if name in names)
@@ -162,7 +161,7 @@ def _collect(
     def words(j: int) -> set[str]:
         return {row[j] for row in lines}
 
-    aside = [name for name in (reading.id_column, *reading.label_columns) if name is not None]
+    aside = reading.aside
     plan = plan_of(names, reading.encoding, words, aside, wanted, str(path))
     at = [names.index(name) for name in aside]
     kept: list[list[str]] = [[] for _ in at]

@@ -181,7 +181,7 @@ def _pivot(
     if not rows:
         raise FileError(f"{path} holds no entries.")
     if bad.count:
-        _complain(path, bad, first, named, len(rows), Labels(list(columns), list(rows)))
+        _complain(path, bad, first, named, Labels(list(columns), list(rows)))
     at = np.array(list(cells), np.int64).reshape(-1, 2)
     codes = np.fromiter(cells.values(), np.float64 if reals else np.float32, len(cells))
     if not reals:
@@ -191,7 +191,7 @@ def _pivot(
     return TextTable(reader, list(rows), {})
 
 
-def _complain(path: Path | str, bad: BadCells, first: str, named: bool, n_rows: int, labels: Labels) -> None:
+def _complain(path: Path | str, bad: BadCells, first: str, named: bool, labels: Labels) -> None:
     """Say what is wrong with the values, and what they may be instead."""
     what = "a number, 0 or more" if bad.reals else "0, 1 or unknown"
     if bad.count == 1 and bad.row == 0 and not named:  # very likely names, not a value
