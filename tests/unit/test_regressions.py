@@ -15,10 +15,10 @@ import scipy.sparse as sp
 
 import latentbits
 from latentbits import BernoulliGaussMixture, BernoulliMixture, MixtureOfUnigrams
+from latentbits.data.replacing import write_atomically
 from latentbits.data.source import open_source
 from latentbits.data.summary import totals
 from latentbits.datasets import make_mixture, make_noisy_or
-from latentbits.engine.checkpoint import write_atomically
 from latentbits.errors import FileError, InputError, LatentBitsWarning, NotConvergedWarning, TableWarning
 from latentbits.evaluation import ChowLiuTree, IndependentColumns
 from latentbits.testing.contracts import assert_same_bits

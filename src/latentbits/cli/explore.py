@@ -270,7 +270,7 @@ def report(
     seed: Seed = 0,
 ) -> None:
     """Write a report on what a saved MODEL says about TABLE, without a comparison of families."""
-    from ..engine.checkpoint import write_atomically
+    from ..data.replacing import write_atomically
     from ..exploring.job import report_on
 
     if not out.endswith((".html", ".htm")):

@@ -209,7 +209,7 @@ def _write_graph(made: Any, graph: str) -> None:
     """Write a graph whole or not at all."""
     import networkx as nx
 
-    from ..engine.checkpoint import write_atomically
+    from ..data.replacing import write_atomically
 
     buffer = io.BytesIO()
     (nx.write_graphml if graph.endswith(".graphml") else nx.write_gexf)(made, buffer)

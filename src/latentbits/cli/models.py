@@ -188,7 +188,7 @@ def fit(
     jobs: Jobs = 1,
 ) -> None:
     """Fit a model to TABLE, save it, and show its components."""
-    from ..engine.checkpoint import followed
+    from ..data.replacing import followed
     from ..engine.locks import held
 
     target = Path(out) if out else Path(f"{table.name}.latentbits")
@@ -243,7 +243,8 @@ def fit(
 
 def _check_model_target(target: Path) -> None:
     """Refuse to write over anything that is not a model."""
-    from ..engine.checkpoint import followed, read_sealed
+    from ..data.replacing import followed
+    from ..engine.checkpoint import read_sealed
 
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file with --out.")

@@ -61,7 +61,7 @@ def check_target(out: str | None, as_json: bool = False) -> None:
     if Path(out).is_dir():
         raise InputError(f"{out} is a folder; name a file.")
     if Path(out).is_symlink():
-        from ..engine.checkpoint import followed
+        from ..data.replacing import followed
 
         followed(Path(out))
 
@@ -93,7 +93,7 @@ def write_rows(
     if out is None:
         sys.stdout.write(delimited(rows, columns, ",", SAFE_CSV.get()))
         return
-    from ..engine.checkpoint import write_atomically
+    from ..data.replacing import write_atomically
 
     write_atomically(Path(out), table_bytes(rows, columns, out, SAFE_CSV.get()))
     print(f"wrote {len(rows)} rows to {out}", file=sys.stderr)

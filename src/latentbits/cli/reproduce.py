@@ -62,7 +62,7 @@ def _outcome(experiment: str, out: Path, full: bool) -> Any:
 
 def _run_all(names: list[str], out: Path, full: bool) -> bool:
     """Run all experiments that have their data, print and write one table; whether every line was met."""
-    from ..engine.checkpoint import write_atomically
+    from ..data.replacing import write_atomically
     from ..errors import FileError, MissingExtraError
 
     lines = ["| experiment | claim | paper | ours | wanted | verdict |", "|---|---|---|---|---|---|"]

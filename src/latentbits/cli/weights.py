@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import itertools
-import re
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from ..errors import FileError, InputError
+from ..errors import InputError
 from ..families import BY_NAME, family_of
 from .models import Setting, _estimator, _row_names, _row_number, _setting, _told, check_numbers, loaded
 from .options import Jobs, Json, Out, Seed, TableFile, reads_table
@@ -22,55 +17,6 @@ from .progress import listeners
 from .typed import again
 
 FAMILY_OF_BITS = "mixture"  # for recommendations, unless another is asked for
-
-
-_WHOLE = re.compile("0|[1-9][0-9]{0,17}")
-
-
-def read_triples(path: str, delimiter: str | None, encoding: str) -> tuple[list[Any], list[Any], list[float]]:
-    """Users, items and ratings of a text file, or of the arrays of an npz file that are called so."""
-    from ..data.numbers import number_of_word
-    from ..data.text import opened
-
-    arrays = _rating_arrays(path)
-    if arrays is not None:
-        return arrays
-    with opened(path, encoding) as text:
-        lines = list(_fields(text, delimiter))
-    if not lines:
-        raise FileError(f"{path} is empty; it should hold lines of user, item and rating.")
-    if not _is_number(lines[0][2] if len(lines[0]) > 2 else ""):
-        lines = lines[1:]
-    users, items, ratings = [], [], []
-    for number, line in enumerate(lines):
-        try:
-            users.append(line[0].strip())
-            items.append(line[1].strip())
-            ratings.append(number_of_word(line[2]))
-        except (IndexError, ValueError):
-            raise FileError(f"{path}: entry {number} ({', '.join(line)!r:.60}) is not user, item and rating.") from None
-    return _alike(users), _alike(items), ratings
-
-
-def _rating_arrays(path: str) -> tuple[list[Any], list[Any], list[float]] | None:
-    """The arrays user, item and rating of an npz file; None: there are none."""
-    import numpy as np
-
-    if not path.endswith(".npz"):
-        return None
-    try:
-        with np.load(path) as parts:
-            if not {"user", "item", "rating"} <= set(parts.files):
-                return None
-            users, items, ratings = (parts[name].tolist() for name in ("user", "item", "rating"))
-    except (OSError, ValueError, zipfile.BadZipFile):
-        return None  # opening it as a table says what is wrong
-    return users, items, [float(rating) for rating in ratings]
-
-
-def _alike(names: list[str]) -> list[Any]:
-    """Names as whole numbers if all of them are, and are written as such."""
-    return [int(name) for name in names] if all(_WHOLE.fullmatch(name) for name in names) else names
 
 
 def _options(cls: Any, setting: list[str] | None, own: tuple[str, ...]) -> dict[str, Any]:
@@ -85,87 +31,14 @@ def _options(cls: Any, setting: list[str] | None, own: tuple[str, ...]) -> dict[
     return options
 
 
-def ratings_or_triples(table: TableFile) -> str | None:
-    """What a file of users and items is: "ratings" of user, item and rating, or "triples" of row, column and 0 or 1.
+def _kind_of(table: TableFile) -> str | None:
+    """What a table holds: "ratings", "triples" or None; standard input can be read once, so it is told or holds ratings."""
+    from ..data.rating_files import ratings_or_triples
+    from ..data.text import UTF8
 
-    None: a table of another kind.  In text files of both the first column repeats and the second is not made of cells; npz
-    files have arrays called user, item and rating.  Standard input can be read once: without --format it holds ratings.
-    """
     if table.how["format"] is not None or table.path == "-":
-        return table.how["format"] or "ratings"
-    if Path(table.path).is_file() and _rating_arrays(table.path) is not None:
-        return "ratings"
-    if not Path(table.path).is_file() or not _may_be_text(table.path):
-        return None
-    try:
-        return _kind_of_text(table)
-    except FileError:
-        return None  # opening it as a table says what is wrong
-
-
-def _kind_of_text(table: TableFile) -> str | None:
-    """The same of a text file."""
-    from ..data.text import UTF8, opened
-    from ..data.triples import is_time
-
-    with opened(table.path, table.how["encoding"] or UTF8) as text:
-        lines = _fields(text, table.how["delimiter"])
-        head = next(lines, [])
-        if not 2 <= len(head) <= 4:
-            return None
-        if len(head) > 2 and is_time(head[2], head[2]):
-            return "triples"
-        return _kind_of(
-            itertools.chain([head] if _is_number(head[-1 if len(head) < 3 else 2]) else [], lines), len(head)
-        )
-
-
-def _is_number(word: str) -> bool:
-    """Whether a word is a number, so that its line is no header."""
-    from ..data.numbers import number_of
-
-    return number_of(word) is not None
-
-
-def _may_be_text(path: str) -> bool:
-    """Whether a file is delimited text by its name, or its name does not tell the format."""
-    from ..data.files import format_of
-
-    try:
-        return format_of(Path(path)) in ("csv", "tsv")
-    except InputError:
-        return True
-
-
-def _fields(text: Any, delimiter: str | None) -> Iterator[list[str]]:
-    """Fields of the lines of a text file that are not empty."""
-    from ..data.text import check_delimiter
-
-    first = text.readline()
-    separator = check_delimiter(delimiter) or next((c for c in "\t;,|" if c in first), ",")
-    return (line for line in csv.reader(itertools.chain([first], text), delimiter=separator) if line)
-
-
-def _kind_of(lines: Iterator[list[str]], width: int) -> str | None:
-    """What the lines below the first are, by as many of them as are needed to know."""
-    from ..data.encoding import CODE_OF_WORD
-    from ..data.triples import is_time
-
-    users: set[str] = set()
-    repeated = named = rated = False
-    for line in lines:
-        if len(line) < 2:
-            continue
-        repeated = repeated or line[0] in users
-        named = named or line[1].strip().lower() not in CODE_OF_WORD
-        rated = rated or (width > 2 and len(line) > 2 and line[2].strip().lower() not in CODE_OF_WORD)
-        if rated and repeated and named:
-            return "triples" if is_time("", line[2] if len(line) > 2 else "") else "ratings"
-        if width == 2 and repeated and named:
-            return "triples"
-        if not repeated:
-            users.add(line[0])
-    return "triples" if repeated and named and width == 3 else None
+        return str(table.how["format"] or "ratings")
+    return ratings_or_triples(table.path, table.how["delimiter"], table.how["encoding"] or UTF8)
 
 
 @reads_table
@@ -208,7 +81,7 @@ def recommend(
     TABLE is a 0/1 table, baskets or triples of any format, or a text file of user, item and rating (--format ratings).
     """
     check_target(out, as_json)
-    kind = ratings_or_triples(table)
+    kind = _kind_of(table)
     of_bits, of_ratings = (model, fitted), (by, min_ratings, evaluate or None)
     if kind == "ratings":
         if any(value is not None for value in of_bits):
@@ -304,12 +177,12 @@ def _recommend_items(
 ) -> None:
     """Items that users would rate highest."""
     from ..bernoulli_gauss import BernoulliGaussRecommender
+    from ..data.rating_files import WHOLE, read_rating_file
+    from ..data.text import UTF8
 
     if not asked.users and not evaluate:
         raise InputError("name a user with --user, or ask for --evaluate.")
-    from ..data.text import UTF8
-
-    triples = read_triples(table.path, table.how["delimiter"], table.how["encoding"] or UTF8)
+    triples = read_rating_file(table.path, table.how["delimiter"], table.how["encoding"] or UTF8)
     options = _options(BernoulliGaussRecommender, setting, ("n_components", "random_state", "n_jobs"))
     size = 8 if n_components is None else n_components
     model = BernoulliGaussRecommender(size, random_state=seed, n_jobs=jobs, callbacks=listeners(), **options)
@@ -323,7 +196,7 @@ def _recommend_items(
         numbers = isinstance(triples[0][0], int)
         rows = []
         for name in asked.users:
-            called: Any = int(name) if numbers and _WHOLE.fullmatch(name) else name
+            called: Any = int(name) if numbers and WHOLE.fullmatch(name) else name
             found = model.recommend(called, asked.number, by=asked.by, min_ratings=asked.min_ratings)
             rows += [{"user": called, **row} for row in found]
     write_rows(rows, ["user", "rank", "item", "rating", "sd", "support"], out, as_json)

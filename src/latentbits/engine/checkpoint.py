@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..data.replacing import write_atomically
 from ..errors import FileError
 
 MAGIC = "latentbits"
@@ -42,69 +42,6 @@ def write_sealed(path: str | os.PathLike[str], kind: str, header: dict[str, Any]
     # One entry: safetensors keeps several in no fixed order, and equal models should be equal files.
     content = save(whole, metadata={MAGIC: json.dumps([text, _seal(text, whole)])})
     write_atomically(target, content)
-
-
-def followed(target: Path) -> Path:
-    """The file that is written if a path is: where a link leads to, which stays a link."""
-    if not target.is_symlink():
-        return target
-    place = Path(os.path.realpath(target))
-    if place.is_symlink() or not place.parent.is_dir():
-        raise FileError(f"{target} is a link to {os.readlink(target)}, where no file can be; mend or remove the link.")
-    return place
-
-
-def write_atomically(target: Path, content: bytes) -> None:
-    """Write bytes aside, flush them to disk, and rename; links are followed, devices and pipes written to."""
-    try:
-        if target.exists() and not (target.is_file() or target.is_dir()):
-            target.write_bytes(content)
-            return
-        target = followed(target)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.exists() and not target.stat().st_mode & 0o222:
-            raise FileError(f"{target} is write-protected; it is not written over.")
-        handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise FileError(f"{target} cannot be written: {error.strerror or error}.") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(aside, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        os.replace(aside, target)
-    except OSError as error:
-        _remove(aside)
-        raise FileError(f"{target} cannot be written: {error.strerror or error}.") from None
-    except BaseException:
-        _remove(aside)
-        raise
-    _flush_folder(target.parent)
-
-
-def _umask() -> int:
-    """The permissions that new files do not get."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
-def _remove(path: str) -> None:
-    """Remove a file if it is there."""
-    if os.path.exists(path):
-        os.unlink(path)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Make the rename itself last, where the system lets folders be flushed."""
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _opened(path: str, entry: str, arrays: Arrays) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ..base.passes import fingerprint, table_sums
+from ..data.replacing import write_atomically
 from ..data.source import Source
-from ..engine.checkpoint import read_sealed, write_atomically, write_sealed
+from ..engine.checkpoint import read_sealed, write_sealed
 from ..engine.sweep import sweep_of
 from ..errors import FileError
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..data.replacing import write_atomically
 from ..data.writing import free_names, table_bytes
-from ..engine.checkpoint import write_atomically
 from ..families import STORIES
 from ..report import page_of
 from .exploration import OUTPUTS, Exploration

@@ -14,8 +14,8 @@ from typing import Any
 from .. import __version__, persist
 from ..data.checks import warn_of_repeated_ids
 from ..data.holdout import RowsSource
+from ..data.replacing import write_atomically
 from ..data.source import Source, open_source
-from ..engine.checkpoint import write_atomically
 from ..engine.locks import held
 from ..errors import InputError, LatentBitsError, LatentBitsWarning, TableWarning
 from ..evaluation import Candidate, Comparison, compare

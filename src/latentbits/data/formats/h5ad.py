@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ import scipy.sparse as sp
 
 from ...errors import FileError, InputError, need
 from ..raw import RawTable, Texts, checked, readable, text_of
+from ..replacing import replacing
 from .hdf5 import check_sizes, check_whole
 
 KIND = "AnnData"
@@ -109,12 +107,22 @@ def write_obsm(path: str | Path, out: str | Path, key: str, values: Any, names: 
     The names of their columns go into ``uns``, under the key without its ``X_``: ``uns["latentbits"]["names"]`` for
     ``X_latentbits``.  ``out`` appears whole or not at all.
     """
-    h5py, io = _packages("Writing")
+    _packages("Writing")
     path, out = Path(path), Path(out)
     table = np.asarray(values)
     if table.ndim != 2 or table.shape[1] != len(names):
         raise InputError(f"values of shape {table.shape} do not fit {len(names)} names of columns.")
-    with _aside(path, out) as copy, readable(path, KIND), h5py.File(copy, "r+") as file:
+    if not path.is_file():
+        raise FileError(f"there is no file {path}.")
+    with replacing(out) as copy:
+        shutil.copyfile(path, copy)
+        _write_obsm(path, copy, key, table, names)
+
+
+def _write_obsm(path: Path, copy: Path, key: str, table: Any, names: Sequence[str]) -> None:
+    """Write values into a copy of the file at ``path``."""
+    h5py, io = _packages("Writing")
+    with readable(path, KIND), h5py.File(copy, "r+") as file:
         _check_parts(path, file)
         obs = io.read_elem(file["obs"])
         _check_frames(path, obs)
@@ -125,29 +133,3 @@ def write_obsm(path: str | Path, out: str | Path, key: str, values: Any, names: 
                 io.write_elem(file, part, {})
         io.write_elem(file["obsm"], key, table)
         io.write_elem(file["uns"], key.removeprefix("X_"), {"names": np.array(list(names), dtype=object)})
-
-
-@contextmanager
-def _aside(path: Path, out: Path) -> Iterator[str]:
-    """A copy of a file beside ``out`` (or what it links to), which becomes ``out`` if all goes well."""
-    if not path.is_file():
-        raise FileError(f"there is no file {path}.")
-    target = os.path.realpath(out)
-    model = target if os.path.exists(target) else path
-    try:
-        handle, aside = tempfile.mkstemp(prefix=f".{os.path.basename(target)}.", dir=os.path.dirname(target))
-        os.close(handle)
-    except OSError as error:
-        raise FileError(f"{out} cannot be written: {error.strerror or error}.") from None
-    try:
-        shutil.copyfile(path, aside)
-        yield aside
-        with open(aside, "rb+") as file:
-            os.fsync(file.fileno())
-        shutil.copymode(model, aside)
-        os.replace(aside, target)
-    except OSError as error:
-        raise FileError(f"{out} cannot be written: {error.strerror or error}.") from None
-    finally:
-        if os.path.exists(aside):
-            os.unlink(aside)
