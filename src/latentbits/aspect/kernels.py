@@ -17,13 +17,15 @@ from ..maths.kernels import cholesky_solve
 
 # Probabilities are kept this far from 0 and 1 where they are divided by, and only there.
 EDGE = 1e-12
-# Cells are multiplied in this many chains before a logarithm is taken; a chain holds at most LINKS cells, whose
-# product stays above EDGE ** LINKS = 1e-288.
-CHAINS, LINKS = 16, 24
+# Cells of a chain that are multiplied before a logarithm is taken; their product stays above EDGE ** LINKS = 1e-288.
+LINKS = np.uint64(24)
+# Products above SAFE are multiplied with each other until they fall below TINY.
+SAFE, TINY = 1e-100, 1e-200
 # EM steps before the first Newton step of a fold-in.
 FIRST_EM = 3
 
-FOUR = np.uint64(4)
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+FIVE, SIX, SEVEN, EIGHT = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)
 
 
 class Stored(NamedTuple):
@@ -53,59 +55,100 @@ class FoldOptions(NamedTuple):
 
 
 @kernel
+def mark_hot(indptr, indices, place, code, codes):
+    """Put ``code`` into ``codes`` (n, H) at the marked cells of hot columns; ``place`` (D,) is below 0 for the others."""
+    for i in range(indptr.shape[0] - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            column = place[indices[p]]
+            if column >= 0:
+                codes[i, column] = code
+
+
+@kernel
+def log_product(cells):
+    """The sum of the logarithms of ``cells``, each at least EDGE: products in eight chains, few logarithms."""
+    total, whole = 0.0, 1.0
+    j, end = np.uint64(0), np.uint64(cells.shape[0])
+    while j < end:
+        last = min(j + EIGHT * LINKS, end)
+        a, b, c, d, e, f, g, h = 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0
+        while j + EIGHT <= last:
+            a *= cells[j]
+            b *= cells[j + ONE]
+            c *= cells[j + TWO]
+            d *= cells[j + THREE]
+            e *= cells[j + FOUR]
+            f *= cells[j + FIVE]
+            g *= cells[j + SIX]
+            h *= cells[j + SEVEN]
+            j += EIGHT
+        for product in (a, b, c, d, e, f, g, h):
+            if product < SAFE:
+                total += math.log(product)
+            else:
+                whole *= product
+                if whole < TINY:
+                    total += math.log(whole)
+                    whole = 1.0
+        product = 1.0
+        while j < last:  # fewer than eight are left
+            product *= cells[j]
+            j += ONE
+        total += math.log(product)
+    return total + math.log(whole)
+
+
+@kernel
+def total_of(values, first, last):
+    """The sum of ``values[first:last]``, in eight chains."""
+    zero = values.dtype.type(0.0)
+    a, b, c, d, e, f, g, h = zero, zero, zero, zero, zero, zero, zero, zero
+    j = first
+    while j + EIGHT <= last:
+        a += values[j]
+        b += values[j + ONE]
+        c += values[j + TWO]
+        d += values[j + THREE]
+        e += values[j + FOUR]
+        f += values[j + FIVE]
+        g += values[j + SIX]
+        h += values[j + SEVEN]
+        j += EIGHT
+    while j < last:
+        a += values[j]
+        j += ONE
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+
+
+@kernel
 def hot_cells(codes, signed, both, off_sums, logs):
     """Work out the cells of a tile (n, H) from their probabilities in ``signed``.
 
     ``both`` (n, 2 H) gets x/p and beside it (1-x)/(1-p), ``signed`` becomes their difference; unknown cells (code 2) get
     0.  ``off_sums`` and ``logs`` (n,) get the sums over the row of (1-x)/(1-p) and of the log-likelihood added to them.
+    ``signed`` and ``both`` are float64 or float32, and so is the arithmetic.
     """
     n_rows, n_columns = codes.shape
-    cells, product = np.empty(n_columns), np.empty(CHAINS)
+    number = signed.dtype.type
+    zero, one, edge = number(0.0), number(1.0), number(EDGE)
+    cells = np.empty(n_columns, signed.dtype)
     for i in range(n_rows):
         # 1. Likelihood of every cell and its inverse; arithmetic instead of branches, so that the loop vectorises.
         for j in range(n_columns):
             p = signed[i, j]
-            is_on = 1.0 if codes[i, j] == 1 else 0.0
-            is_off = 1.0 if codes[i, j] == 0 else 0.0
-            cell = max(is_on * p + is_off * (1.0 - p) + (1.0 - is_on - is_off), EDGE)
-            inverse = 1.0 / cell
+            is_on = one if codes[i, j] == 1 else zero
+            is_off = one if codes[i, j] == 0 else zero
+            cell = max(is_on * p + is_off * (one - p) + (one - is_on - is_off), edge)
+            inverse = one / cell
             cells[j] = cell
             signed[i, j] = (is_on - is_off) * inverse
         for j in range(n_columns):
-            both[i, j] = max(signed[i, j], 0.0)
+            both[i, j] = max(signed[i, j], zero)
         for j in range(n_columns):
-            both[i, n_columns + j] = max(-signed[i, j], 0.0)
-        # 2. Logarithms of products of many cells.
-        log_sum = 0.0
-        first = 0
-        while first < n_columns:
-            last = min(first + CHAINS * LINKS, n_columns)
-            for c in range(CHAINS):
-                product[c] = 1.0
-            j = first
-            while j + CHAINS <= last:
-                for c in range(CHAINS):
-                    product[c] *= cells[j + c]
-                j += CHAINS
-            for c in range(last - j):
-                product[c] *= cells[j + c]
-            for c in range(min(CHAINS, last - first)):
-                log_sum += math.log(product[c])
-            first = last
-        # 3. The sum of the zeros, in four chains.
-        x, y, z, u = 0.0, 0.0, 0.0, 0.0
-        j = n_columns
-        while j + 4 <= 2 * n_columns:
-            x += both[i, j]
-            y += both[i, j + 1]
-            z += both[i, j + 2]
-            u += both[i, j + 3]
-            j += 4
-        while j < 2 * n_columns:
-            x += both[i, j]
-            j += 1
-        off_sums[i] += (x + y) + (z + u)
-        logs[i] += log_sum
+            both[i, n_columns + j] = max(-signed[i, j], zero)
+        # 2. Logarithms of products of many cells, and the sum of the zeros.
+        logs[i] += log_product(cells)
+        off_sums[i] += total_of(both[i], np.uint64(n_columns), np.uint64(2 * n_columns))
 
 
 @kernel
@@ -113,19 +156,20 @@ def hot_tiles(codes, shares, weighted, probs, probs_t, height, gains, sums, logs
     """Work out all cells of hot columns, ``height`` rows at a time, without coming up for the interpreter.
 
     ``codes`` (n, H), ``shares`` and ``weighted`` (n, K), ``probs`` (K, H) and ``probs_t`` (H, K).  Added to: ``gains``
-    (n, K), ``sums`` (2 H, K) of s/p and of s/(1-p), ``logs`` (n,).
+    (n, K), ``sums`` (2 H, K) of s/p and of s/(1-p), ``logs`` (n,).  ``shares``, ``weighted`` and the probabilities are
+    float64 or float32; ``sums`` and ``logs`` are float64.
     """
     n_rows, n_columns = codes.shape
-    n_components = shares.shape[1]
-    tile, wide = np.empty(height * n_columns), np.empty(2 * height * n_columns)
-    gain, part = np.empty(height * n_components), np.empty((2 * n_columns, n_components))
+    n_components, kind = shares.shape[1], shares.dtype
+    tile, wide = np.empty(height * n_columns, kind), np.empty(2 * height * n_columns, kind)
+    gain, part = np.empty(height * n_components, kind), np.empty((2 * n_columns, n_components), kind)
     for low in range(0, n_rows, height):
         n = min(height, n_rows - low)
         signed = tile[: n * n_columns].reshape(n, n_columns)
         both = wide[: 2 * n * n_columns].reshape(n, 2 * n_columns)
         here = gain[: n * n_components].reshape(n, n_components)
         np.dot(shares[low : low + n], probs, signed)
-        zeros = np.zeros(n)
+        zeros = np.zeros(n, kind)
         hot_cells(codes[low : low + n], signed, both, zeros, logs[low : low + n])
         np.dot(signed, probs_t, here)
         for i in range(n):
@@ -138,13 +182,14 @@ def hot_tiles(codes, shares, weighted, probs, probs_t, height, gains, sums, logs
 @kernel
 def dot_at(a, i, b, j, width):
     """Sum of ``a[i + k] * b[j + k]`` for k < width, a multiple of four, in four chains."""
-    x, y, z, u = 0.0, 0.0, 0.0, 0.0
+    zero = a.dtype.type(0.0)
+    x, y, z, u = zero, zero, zero, zero
     k = np.uint64(0)
     while k < width:
         x += a[i + k] * b[j + k]
-        y += a[i + k + np.uint64(1)] * b[j + k + np.uint64(1)]
-        z += a[i + k + np.uint64(2)] * b[j + k + np.uint64(2)]
-        u += a[i + k + np.uint64(3)] * b[j + k + np.uint64(3)]
+        y += a[i + k + ONE] * b[j + k + ONE]
+        z += a[i + k + TWO] * b[j + k + TWO]
+        u += a[i + k + THREE] * b[j + k + THREE]
         k += FOUR
     return (x + y) + (z + u)
 

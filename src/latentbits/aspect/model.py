@@ -44,6 +44,7 @@ from ..maths.empirical_bayes import (
 from .answers import AspectAnswers
 from .params import FLOOR, AspectParams, AspectPrecomputed, AspectStats, Tally, floored
 from .series import (
+    Moments,
     RowSums,
     Split,
     log_zeros_in_cold,
@@ -151,6 +152,23 @@ class AspectModel(AspectAnswers):
             params,
         )
 
+    def precompute_single(self, params: AspectParams) -> AspectPrecomputed:
+        """The same in float32, but for what is done once per pass."""
+        double = self.precompute(params)
+        narrow = {"constant", "linear", "square"}
+        moments = Moments(
+            *[
+                getattr(double.moments, name).astype(np.float32) if name in narrow else getattr(double.moments, name)
+                for name in Moments._fields
+            ]
+        )
+        tables = {name: getattr(double, name).astype(np.float32) for name in ("hot", "padded", "coefficients")}
+        return double._replace(moments=moments, **tables)
+
+    def e_step_single(self, block: Block, rows: Any, precomputed: AspectPrecomputed) -> tuple[AspectStats, Any]:
+        """The E-step in the precision of the tables; sums over rows in float64."""
+        return self.e_step(block, rows, precomputed)
+
     def is_last_stage(self, params: AspectParams) -> bool:
         """Whether no column was summed by a polynomial with more error than rounding."""
         if self.row_error <= ROUNDING:
@@ -165,7 +183,7 @@ class AspectModel(AspectAnswers):
         """Sums of a block, and the new memberships of its rows."""
         from .kernels import renew_shares
 
-        shares, weights = rows
+        shares, weights = rows[0].astype(precomputed.hot.dtype, copy=False), rows[1]
         row_weights = block.row_weights()
         logs = np.zeros(block.n_rows)
         gains, cold_on, cold_off, sums = self._cold(block, precomputed, shares, row_weights, logs)
@@ -192,7 +210,7 @@ class AspectModel(AspectAnswers):
         if n_hot == 0:
             return on_sums, off_sums
         codes = self._codes(block, precomputed.split)
-        weighted = shares if block.weights is None else shares * weights[:, None]
+        weighted = shares if block.weights is None else shares * weights[:, None].astype(shares.dtype)
         width = min(n_hot, 1024)
         height = max(16, min(block.n_rows, TILE_CELLS // width))
         for first in range(0, n_hot, width):
@@ -208,6 +226,8 @@ class AspectModel(AspectAnswers):
 
     def _codes(self, block: Block, split: Split) -> Any:
         """The cells of the hot columns (n, H): 0, 1 and 2 for unknown."""
+        from .kernels import mark_hot
+
         n_hot = len(split.hot)
         if n_hot == block.n_columns and block.unknown is None and isinstance(block.ones, TileMarks):
             return block.ones.cells
@@ -218,36 +238,36 @@ class AspectModel(AspectAnswers):
             if isinstance(marks, TileMarks):
                 codes += np.uint8(code) * (marks.cells if n_hot == block.n_columns else marks.cells[:, split.hot])
                 continue
-            indptr, indices = marks.lists()
-            columns = split.place[indices]
-            inside = columns >= 0
-            codes[np.repeat(np.arange(block.n_rows), np.diff(indptr))[inside], columns[inside]] = code
+            mark_hot(*marks.lists(), split.place, code, codes)
         return codes
 
     def _cold(self, block: Block, precomputed: AspectPrecomputed, shares: Float, weights: Float, logs: Float) -> Any:
         """Cold columns: the gradient by the memberships (n, K), sums at stored cells (D, K), sums over rows."""
         from .kernels import cold_marks
 
-        n_rows, n_components = shares.shape
+        n_rows, n_components = block.n_rows, self.n_components
         degree, moments = precomputed.split.degree, precomputed.moments
         shape = (block.n_columns, n_components)
         if degree < 0:
-            return np.zeros(shares.shape), np.zeros(shape), np.zeros(shape), RowSums(_mass(shares, weights), None, None)
+            gains = np.zeros(shares.shape, shares.dtype)
+            return gains, np.zeros(shape), np.zeros(shape), RowSums(_mass(shares, weights), None, None)
         gains = padded(np.broadcast_to(moments.constant, shares.shape))
-        width = gains.shape[1]
+        width = -(-n_components // 4) * 4
         height = max(64, 2**16 // max(1, n_components**2))
         parts = []
         for low in range(0, n_rows, height):
             part = slice(low, min(low + height, n_rows))
             s = shares[part]
-            weighted = s if block.weights is None else s * weights[part, None]
+            weighted = s if block.weights is None else s * weights[part, None].astype(s.dtype)
             pairs = pair_products(s) if degree >= 2 else None
             if degree >= 1:
                 gains[part, :n_components] += s @ moments.linear
             if pairs is not None:
                 gains[part, :n_components] += pairs @ moments.square
             parts.append(row_sums(s, weighted, pairs, degree))
-        totals: list[Any] = [None if field[0] is None else np.sum(field, axis=0) for field in zip(*parts)]
+        totals: list[Any] = [
+            None if field[0] is None else np.sum(field, axis=0, dtype=np.float64) for field in zip(*parts)
+        ]
         sums = RowSums(*totals)
         at_marks = np.zeros(block.n_columns * 2 * width)
         flat_shares, flat_gains = padded(shares).ravel(), gains.ravel()

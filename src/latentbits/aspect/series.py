@@ -26,6 +26,8 @@ from ..data.block import Float
 # (a walk through memory).  Measured, roughly; they decide how the work is split, never what comes out of it.
 HOT_FIXED, HOT_PER_CAUSE = 40.0, 6.0
 ONE_FIXED, ONE_PER_CAUSE = 60.0, 12.0
+# Splits that save less than this part of the work are not worth their trouble.
+WORTH = 0.001
 
 
 class Split(NamedTuple):
@@ -39,12 +41,25 @@ class Split(NamedTuple):
     error: float  # bound on the error of a row's log-likelihood
 
 
-def interpolate(low: Float, high: Float, degree: int) -> tuple[Float, Float, Float]:
-    """Coefficients for 1/(1-p) (D, 3) and log(1-p) (D, 4) on [low, high], and the bound for the logarithm (D,)."""
-    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+def _differences(low: Float, high: Float, degree: int) -> tuple[Float, Float]:
+    """Nodes (D, r + 1) and the divided differences of 1/(1-p) at them (D, r + 1)."""
     angles = (2 * np.arange(degree + 1) + 1) * np.pi / (2 * degree + 2)
-    nodes = middle[:, None] + half[:, None] * np.cos(angles)
-    differences = 1.0 / np.cumprod(1.0 - nodes, axis=1)
+    nodes = 0.5 * ((low + high)[:, None] + (high - low)[:, None] * np.cos(angles))
+    return nodes, np.asarray(1.0 / np.cumprod(1.0 - nodes, axis=1), dtype=np.float64)
+
+
+def error_bound(low: Float, high: Float, degree: int) -> Float:
+    """Largest error (D,) of the polynomial for log(1-p) on [low, high]."""
+    half = 0.5 * (high - low)
+    highest = _differences(low, high, degree)[1][:, -1]
+    bound: Float = 2 * (half / 2) ** (degree + 1) * highest / (1.0 - high) * half
+    return bound
+
+
+def interpolate(low: Float, high: Float, degree: int) -> tuple[Float, Float]:
+    """Coefficients for 1/(1-p) (D, 3) and log(1-p) (D, 4) on [low, high]."""
+    middle = 0.5 * (low + high)
+    nodes, differences = _differences(low, high, degree)
     inverse = np.zeros((len(low), 3))
     inverse[:, 0] = differences[:, 0]
     if degree >= 1:
@@ -58,8 +73,7 @@ def interpolate(low: Float, high: Float, degree: int) -> tuple[Float, Float, Flo
     logarithm[:, 1:] = -inverse / np.array([1.0, 2.0, 3.0])
     powers = middle[:, None] ** np.arange(1, 4)
     logarithm[:, 0] = np.log1p(-middle) - (logarithm[:, 1:] * powers).sum(axis=1)
-    bound = 2 * (half / 2) ** (degree + 1) * differences[:, -1] / (1.0 - high) * half
-    return inverse, logarithm, bound
+    return inverse, logarithm
 
 
 def split_columns(probs: Float, active: np.ndarray, rate: Float, allowed: float) -> Split:
@@ -71,26 +85,26 @@ def split_columns(probs: Float, active: np.ndarray, rate: Float, allowed: float)
     place = np.where(active, 0, -2).astype(np.int32)
     columns = np.flatnonzero(active)
     hot_cost = HOT_FIXED + HOT_PER_CAUSE * n_components
-    best_cost, best = len(columns) * hot_cost, None
-    low, high = (probs.min(axis=0)[columns], probs.max(axis=0)[columns]) if allowed > 0 else (None, None)
-    # A column whose own error is above the allowance at degree 2 is never cold; often that settles it.
-    if low is not None and high is not None and ((high - low) ** 4 <= 64 * allowed).sum() * hot_cost > 2 * n_components:
-        edge = np.where(high < 0.5, high, 0.0)  # columns with larger probabilities are hot in any case
-        walk = rate[columns] * (ONE_FIXED + ONE_PER_CAUSE * n_components)
-        for degree in (0, 1, 2):
-            inverse, logarithm, bound = interpolate(np.minimum(low, edge), edge, degree)
-            bound = np.where(high < 0.5, bound, np.inf)
-            order = np.argsort(bound, kind="stable")
-            n_cold = int(np.searchsorted(np.cumsum(bound[order]), allowed, side="right"))
-            cold = order[:n_cold]
-            cost = (len(columns) - n_cold) * hot_cost + walk[cold].sum() + _moments_cost(n_components, degree)
-            if cost < best_cost:
-                best_cost, best = cost, (degree, cold, inverse, logarithm, float(bound[cold].sum()))
     inverse, logarithm, degree, error = np.zeros((n_columns, 3)), np.zeros((n_columns, 4)), -1, 0.0
-    if best is not None:
-        degree, cold, coefficients, logs, error = best
-        place[columns[cold]] = -1
-        inverse[columns[cold]], logarithm[columns[cold]] = coefficients[cold], logs[cold]
+    cold = columns[:0]
+    if allowed > 0:
+        least = WORTH * len(columns) * hot_cost
+        low, high = probs.min(axis=0), probs.max(axis=0)
+        # A column whose own error is above the allowance at degree 2, or with large probabilities, is never cold.
+        able = columns[((high - low)[columns] ** 4 <= 64 * allowed) & (high[columns] < 0.5)]
+        if len(able) * hot_cost > least:
+            walk = rate[able] * (ONE_FIXED + ONE_PER_CAUSE * n_components)
+            for power in (0, 1, 2):
+                bound = error_bound(low[able], high[able], power)
+                order = np.argsort(bound, kind="stable")
+                summed = np.cumsum(bound[order])
+                n_cold = int(np.searchsorted(summed, allowed, side="right"))
+                saved = n_cold * hot_cost - walk[order[:n_cold]].sum() - _moments_cost(n_components, power)
+                if saved > least:
+                    least, degree, cold, error = saved, power, able[order[:n_cold]], float(summed[n_cold - 1])
+    if degree >= 0:
+        place[cold] = -1
+        inverse[cold], logarithm[cold] = interpolate(low[cold], high[cold], degree)
     hot = np.flatnonzero(place == 0)
     place[hot] = np.arange(len(hot), dtype=np.int32)
     return Split(hot, place, inverse, logarithm, degree, error)

@@ -23,6 +23,9 @@ from .doubts import DoubtsMixin
 from .passes import fingerprint, table_sums
 from .sklearn_api import callback_management_context, effective_n_jobs
 
+# Weight of the ones times components from which passes in float32 pay for the one that judges their end.
+MIXED_FROM = 500_000
+
 
 class FittingMixin(DoubtsMixin):
     """The half of the shell that fits.
@@ -34,6 +37,7 @@ class FittingMixin(DoubtsMixin):
     criterion: Any = "bic"
     n_init: int
     accelerate: bool
+    precision: str
     objective_: float
     n_reached_: int
 
@@ -114,6 +118,7 @@ class FittingMixin(DoubtsMixin):
             scale=max(1.0, sums.n_cells),
             accelerate=self.accelerate,
             strict=os.environ.get("LATENTBITS_STRICT", "") == "1",
+            mixed=self.precision == "mixed" and float(sums.ones.sum()) * self._size >= MIXED_FROM,
         )
         n_init = 1 if warm else self._n_starts()
         result = fit_restarts(

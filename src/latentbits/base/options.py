@@ -239,6 +239,7 @@ SHARED: Mapping[str, Check] = {
     "n_init": Whole(1),
     "tol": Number(0.0),
     "accelerate": Flag(),
+    "precision": OneOf(("mixed", "double")),
     "n_chains": Whole(1),
     "n_warmup": Whole(0),
     "n_draws": Whole(1),
@@ -383,12 +384,17 @@ class OptimiserOptions(RunOptions):
         Starts; the best is kept and ``restarts_`` tells of all.
     warm_start : bool
         Go on from the last fit.
+    precision : {"mixed", "double"}
+        Numbers of the passes.  "mixed" begins large tables in float32 and ends in float64: the last passes, the objective,
+        the parameters and all answers.  It changes the path of a fit, not what it climbs to.  Small tables, and families
+        whose passes gain nothing by it, run in float64 all the way.
     """
 
     max_iter: int = 1000
     tol: float = 1e-7
     n_init: int = 5
     warm_start: bool = False
+    precision: str = "mixed"
 
 
 @option_fields

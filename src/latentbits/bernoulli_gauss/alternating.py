@@ -37,6 +37,10 @@ class PrefixModel(LbgModel):
         shares, logs = tempered_shares(self.scores(block, precomputed, rows), 1.0, weights)
         return self.summed(block, shares, rows)._replace(log_likelihood=float(logs @ weights)), rows
 
+    def e_step_single(self, block: Any, rows: Any, precomputed: LbgPrecomputed) -> tuple[LbgStats, Any]:
+        """The same in float32."""
+        return self._step_single(block, rows, precomputed), rows
+
     def prefixes(self, block: ValueBlock, wanted: Any) -> Any:
         """Numbers of keywords of the rows when so many (n,) are wanted."""
         from .kernels import keyword_lengths

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from ..jit import kernel
+from ..maths.lanes_kernels import L1, L2, L3, L4, L5, L6, L7, L8, any_of_8
 
 
 @kernel
@@ -141,3 +142,119 @@ def soft_sums(indptr, indices, values, centers, tables, cross, shares, sums, oth
                 others[j, 0] += rest
                 others[j, 1] += rest * off_center
                 others[j, 2] += rest * off_center * off_center
+
+
+@kernel
+def score_rows_single(lists, lengths, base, tables, scores):
+    """:func:`score_rows` in float32: ``tables`` (D * 3 * W,) and ``scores`` (n, W), W a multiple of eight."""
+    indptr, indices, values = lists
+    width = np.uint64(base.shape[0])
+    for i in range(lengths.shape[0]):
+        row = scores[i]
+        low, high = np.uint64(indptr[i]), np.uint64(indptr[i] + lengths[i])
+        k = np.uint64(0)
+        while k < width:
+            s0, s1, s2, s3 = base[k], base[k + L1], base[k + L2], base[k + L3]
+            s4, s5, s6, s7 = base[k + L4], base[k + L5], base[k + L6], base[k + L7]
+            for p in range(low, high):
+                at = np.uint64(indices[p]) * L3 * width + k
+                mean, half, m = at + width, at + width + width, np.float32(values[p])
+                d0 = m - tables[mean]
+                d1 = m - tables[mean + L1]
+                d2 = m - tables[mean + L2]
+                d3 = m - tables[mean + L3]
+                d4 = m - tables[mean + L4]
+                d5 = m - tables[mean + L5]
+                d6 = m - tables[mean + L6]
+                d7 = m - tables[mean + L7]
+                s0 += tables[at] - d0 * d0 * tables[half]
+                s1 += tables[at + L1] - d1 * d1 * tables[half + L1]
+                s2 += tables[at + L2] - d2 * d2 * tables[half + L2]
+                s3 += tables[at + L3] - d3 * d3 * tables[half + L3]
+                s4 += tables[at + L4] - d4 * d4 * tables[half + L4]
+                s5 += tables[at + L5] - d5 * d5 * tables[half + L5]
+                s6 += tables[at + L6] - d6 * d6 * tables[half + L6]
+                s7 += tables[at + L7] - d7 * d7 * tables[half + L7]
+            row[k], row[k + L1], row[k + L2], row[k + L3] = s0, s1, s2, s3
+            row[k + L4], row[k + L5], row[k + L6], row[k + L7] = s4, s5, s6, s7
+            k += L8
+
+
+@kernel
+def sum_rows_single(lists, lengths, centers, shares, sums):
+    """:func:`sum_rows` in float32: ``shares`` (n, W) and ``sums`` (D * 3 * W,), W a multiple of eight."""
+    indptr, indices, values = lists
+    width = np.uint64(shares.shape[1])
+    for i in range(lengths.shape[0]):
+        row = shares[i]
+        low, high = np.uint64(indptr[i]), np.uint64(indptr[i] + lengths[i])
+        k = np.uint64(0)
+        while k < width:
+            if any_of_8(row, k):
+                s0, s1, s2, s3 = row[k], row[k + L1], row[k + L2], row[k + L3]
+                s4, s5, s6, s7 = row[k + L4], row[k + L5], row[k + L6], row[k + L7]
+                for p in range(low, high):
+                    j = indices[p]
+                    away = np.float32(values[p]) - centers[j]
+                    square = away * away
+                    at = np.uint64(j) * L3 * width + k
+                    first, second = at + width, at + width + width
+                    sums[at] += s0
+                    sums[at + L1] += s1
+                    sums[at + L2] += s2
+                    sums[at + L3] += s3
+                    sums[at + L4] += s4
+                    sums[at + L5] += s5
+                    sums[at + L6] += s6
+                    sums[at + L7] += s7
+                    sums[first] += s0 * away
+                    sums[first + L1] += s1 * away
+                    sums[first + L2] += s2 * away
+                    sums[first + L3] += s3 * away
+                    sums[first + L4] += s4 * away
+                    sums[first + L5] += s5 * away
+                    sums[first + L6] += s6 * away
+                    sums[first + L7] += s7 * away
+                    sums[second] += s0 * square
+                    sums[second + L1] += s1 * square
+                    sums[second + L2] += s2 * square
+                    sums[second + L3] += s3 * square
+                    sums[second + L4] += s4 * square
+                    sums[second + L5] += s5 * square
+                    sums[second + L6] += s6 * square
+                    sums[second + L7] += s7 * square
+            k += L8
+
+
+@kernel
+def update_words(sums, mass, words, strengths, probs, means, variances):
+    """The M-step of every word and topic: fills ``probs``, ``means`` and ``variances`` (K, D) from ``sums`` (D, 3, K).
+
+    ``words`` are share, centre, spread and floor of every word (D,); ``strengths`` of the two penalties, and how far
+    probabilities stay from 0 and 1.  Topics that have seen nothing keep to the word.
+    """
+    shares, centers, spreads, floors = words
+    smoothing, value_smoothing, edge = strengths
+    for j in range(sums.shape[0]):
+        for k in range(mass.shape[0]):
+            seen, rows = sums[j, 0, k], mass[k] + smoothing
+            prob = (seen + smoothing * shares[j]) / rows if rows > 0.0 else shares[j]
+            shift, spread = 0.0, spreads[j]
+            if seen + value_smoothing > 0.0:
+                total = 1.0 / (seen + value_smoothing)
+                shift = sums[j, 1, k] * total
+                spread = (sums[j, 2, k] + value_smoothing * spreads[j]) * total - shift * shift
+            probs[k, j] = min(max(prob, edge), 1.0 - edge)
+            means[k, j] = centers[j] + shift
+            variances[k, j] = max(spread, floors[j])
+
+
+@kernel
+def fill_tables(log_on, log_off, log_variances, means, halves, tables):
+    """Fill ``tables`` (D, 3, W) from what is known of every topic and word (K, D), all of it in float32."""
+    half, log_two_pi = np.float32(0.5), np.float32(1.8378770664093453)
+    for j in range(tables.shape[0]):
+        for k in range(means.shape[0]):
+            tables[j, 0, k] = log_on[k, j] - log_off[k, j] - half * (log_two_pi + log_variances[k, j])
+            tables[j, 1, k] = means[k, j]
+            tables[j, 2, k] = halves[k, j]

@@ -126,18 +126,20 @@ class LbgModel(TopicModel):
         penalty = self._penalty(params, log_on, log_off, log_variances, halves)
         return LbgPrecomputed(np.log(params.weights) + log_off.sum(axis=1), tables, params, penalty)
 
-    def _penalty(self, params: LbgParams, log_on: Any, log_off: Any, log_variances: Float, halves: Float) -> float:
-        """What is added to the log-likelihood, from logarithms that are at hand."""
-        words, value = self.words, 0.0
+    def _penalty(self, params: LbgParams, log_on: Any, log_off: Any, log_variances: Any, halves: Any) -> float:
+        """What is added to the log-likelihood, from logarithms that are at hand, in their precision."""
+        value, kind = 0.0, halves.dtype
+        shares, centers, spreads = (part.astype(kind, copy=False) for part in self.words[:3])
         if self.concentration > 1:
             value += (self.concentration - 1) * float(np.log(params.weights).sum())
         if self.smoothing > 0:
-            value += self.smoothing * float((log_on @ words.shares + log_off @ (1.0 - words.shares)).sum())
+            value += self.smoothing * float((log_on @ shares + log_off @ (1 - shares)).sum())
         if self.value_smoothing > 0:
-            away = params.means - words.centers
+            away = params.means.astype(kind, copy=False) - centers
             away *= away
-            away += words.spreads
-            value -= self.value_smoothing * float(0.5 * log_variances.sum() + np.vdot(away, halves))
+            away += spreads
+            away *= halves
+            value -= self.value_smoothing * float(0.5 * log_variances.sum() + away.sum())
         return value
 
     def scores(self, block: ValueBlock, precomputed: LbgPrecomputed, lengths: Any = None) -> Float:
@@ -157,6 +159,46 @@ class LbgModel(TopicModel):
         )
         return self.summed(block, shares, lengths)._replace(log_likelihood=float(logs @ weights)), None
 
+    def precompute_single(self, params: LbgParams) -> LbgPrecomputed:
+        """The same in float32, topics padded to a multiple of eight."""
+        from .kernels import fill_tables
+
+        parts: list[Any] = [part.astype(np.float32) for part in params[:4]]
+        narrow = LbgParams(*parts)
+        log_on, log_off, log_variances = np.log(narrow.probs), np.log1p(-narrow.probs), np.log(narrow.variances)
+        halves = np.float32(0.5) / narrow.variances
+        k, n_columns = narrow.probs.shape
+        tables = np.zeros((n_columns, 3, -(-k // 8) * 8), np.float32)
+        fill_tables(log_on, log_off, log_variances, narrow.means, halves, tables)
+        base = np.full(tables.shape[2], -np.inf)
+        base[:k] = np.log(params.weights) + log_off.sum(axis=1, dtype=np.float64)
+        penalty = self._penalty(params._replace(means=narrow.means), log_on, log_off, log_variances, halves)
+        return LbgPrecomputed(base, tables, params, penalty)
+
+    def e_step_single(self, block: Any, rows: Any, precomputed: LbgPrecomputed) -> tuple[LbgStats, Any]:
+        """The E-step in float32; sums over rows in float64."""
+        lengths = self.lengths(block)
+        return self._step_single(block, lengths, precomputed), None
+
+    def _step_single(self, block: ValueBlock, lengths: Any, precomputed: LbgPrecomputed) -> LbgStats:
+        """Sums of a block with given numbers of keywords."""
+        from ..maths.topics_kernels import share_rows_single
+        from .kernels import score_rows_single, sum_rows_single
+
+        base, tables = precomputed.base, precomputed.tables
+        assert len(tables) == block.n_columns  # kernels do not check places
+        k, width, top = self.n_components, len(base), float(base.max())
+        weights, logs = block.row_weights(), np.empty(block.n_rows)
+        lists = (block.indptr, block.indices, block.values)
+        shares = np.empty((block.n_rows, width), np.float32)
+        score_rows_single(lists, lengths, (base - top).astype(np.float32), tables.ravel(), shares)
+        share_rows_single(shares, precomputed.params.temperature, weights, logs)
+        sums = np.zeros(tables.size, np.float32)
+        sum_rows_single(lists, lengths, self.words.centers.astype(np.float32), shares, sums)
+        value = float(logs @ weights) + top * float(weights.sum())
+        wide = sums.reshape(tables.shape)[:, :, :k].astype(np.float64)
+        return LbgStats(shares[:, :k].sum(axis=0, dtype=np.float64), wide, value)
+
     def summed(self, block: ValueBlock, shares: Float, lengths: Any = None) -> LbgStats:
         """Sums of a block whose rows belong to the topics by ``shares`` (n, K), weights included."""
         from .kernels import sum_rows
@@ -172,24 +214,16 @@ class LbgModel(TopicModel):
 
     def m_step(self, params: LbgParams | None, stats: LbgStats, extra_pass: ExtraPass | None) -> LbgParams:
         """Closed forms; words that a topic has hardly seen as keywords keep to their own Gaussian."""
+        from .kernels import update_words
+
         words, mass = self.words, stats.mass
         weights = mass + (self.concentration - 1)
         weights = np.maximum(weights / weights.sum(), 1e-300)
-        seen, away, square = (stats.sums[:, i].T for i in range(3))  # (K, D) each
-        with np.errstate(divide="ignore", invalid="ignore"):
-            probs = (seen + self.smoothing * words.shares) / (mass + self.smoothing)[:, None]
-            total = 1.0 / (seen + self.value_smoothing)
-            shift = away * total
-            spread = (square + self.value_smoothing * words.spreads) * total - shift**2
-        if self.smoothing == 0 or self.value_smoothing == 0:  # topics that have seen nothing keep to the words
-            known = np.isfinite(total)
-            shift, spread = np.where(known, shift, 0.0), np.where(known, spread, words.spreads)
-            probs = np.where(np.isfinite(probs), probs, words.shares)
-        means, variances = words.centers + shift, np.maximum(spread, words.floors)
-        probs = np.clip(probs, EDGE, 1 - EDGE)
+        probs, means, variances = (np.empty((len(mass), len(stats.sums))) for _ in range(3))
+        held = (words.shares, words.centers, words.spreads, words.floors)
+        strengths = (float(self.smoothing), float(self.value_smoothing), EDGE)
+        update_words(stats.sums, mass, held, strengths, probs, means, variances)
         temperature, warming = (1.0, 1.0) if params is None else (params.temperature, params.warming)
-        # One layout, so that sums over them do not depend on where they come from.
-        probs, means, variances = (np.ascontiguousarray(part) for part in (probs, means, variances))
         return LbgParams(weights, probs, means, variances, min(1.0, temperature * warming), warming)
 
     def sort_components(self, params: LbgParams) -> LbgParams:

@@ -9,12 +9,13 @@ container it was read from.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Float = NDArray[np.float64]
+Real = NDArray[np.float64] | NDArray[np.float32]
 Codes = NDArray[np.uint8]
 Index = NDArray[np.int32]
 Pointer = NDArray[np.int64]
@@ -40,11 +41,11 @@ class Marks(Protocol):
     def n_marked(self) -> int:
         """Number of marked cells."""
 
-    def dot(self, matrix: Float) -> Float:
-        """Marks (n, D) times ``matrix`` (D, K)."""
+    def dot(self, matrix: Real) -> Any:
+        """Marks (n, D) times ``matrix`` (D, K), in its precision."""
 
-    def t_dot(self, matrix: Float) -> Float:
-        """Marks transposed (D, n) times ``matrix`` (n, K)."""
+    def t_dot(self, matrix: Real) -> Float:
+        """Marks transposed (D, n) times ``matrix`` (n, K); sums over rows are float64."""
 
     def lists(self) -> tuple[Pointer, Index]:
         """``indptr`` and ``indices`` of the marked columns, row by row, ascending."""
@@ -71,16 +72,16 @@ class ListMarks:
         """Number of marked cells."""
         return len(self.indices)
 
-    def dot(self, matrix: Float) -> Float:
+    def dot(self, matrix: Real) -> Any:
         """Marks times ``matrix``."""
         from .kernels import add_dot
 
         assert len(matrix) == self.n_columns  # kernels do not check places
-        out = np.zeros((self.n_rows, matrix.shape[1]))
+        out = np.zeros((self.n_rows, matrix.shape[1]), matrix.dtype)
         add_dot(self.indptr, self.indices, np.ascontiguousarray(matrix).ravel(), matrix.shape[1], out.ravel())
         return out
 
-    def t_dot(self, matrix: Float) -> Float:
+    def t_dot(self, matrix: Real) -> Float:
         """Marks transposed times ``matrix``."""
         from .kernels import add_t_dot
 
@@ -128,18 +129,19 @@ class TileMarks:
         step = max(1, TILE_BYTES // (8 * self.n_columns))
         return [slice(lo, min(lo + step, self.n_rows)) for lo in range(0, self.n_rows, step)]
 
-    def dot(self, matrix: Float) -> Float:
+    def dot(self, matrix: Real) -> Any:
         """Marks times ``matrix``."""
-        out = np.empty((self.n_rows, matrix.shape[1]))
+        out = np.empty((self.n_rows, matrix.shape[1]), matrix.dtype)
         for piece in self._pieces():
-            np.matmul(self.cells[piece].astype(np.float64), matrix, out=out[piece])
+            np.matmul(self.cells[piece].astype(matrix.dtype), matrix, out=out[piece])
         return out
 
-    def t_dot(self, matrix: Float) -> Float:
+    def t_dot(self, matrix: Real) -> Float:
         """Marks transposed times ``matrix``."""
         out = np.zeros((self.n_columns, matrix.shape[1]))
         for piece in self._pieces():
-            out += self.cells[piece].astype(np.float64).T @ matrix[piece]
+            tile: Any = self.cells[piece].astype(matrix.dtype)
+            out += tile.T @ matrix[piece]
         return out
 
     def lists(self) -> tuple[Pointer, Index]:

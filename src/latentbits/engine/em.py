@@ -4,13 +4,16 @@ A *point* is parameters and row state.  A pass takes the E-step at a point, whic
 M-step gives the next point.  Bold moves (an accelerated jump, a component seeded anew) are *trials*: the next pass
 shows their objective, and a trial that is worse than the point before it is thrown away for the plain EM update.  So
 the objective of accepted points never falls, and no evaluation is spent on the check.
+
+With ``mixed`` precision the first stage of a fit runs its passes in float32, until a step gains no more than float32 can
+show or the fit would end.  Parameters are float64 throughout, and so is everything of the last passes.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,12 +29,18 @@ from .protocols import (
     ProposesSteps,
     ReseedsEmpty,
     Rows,
+    SinglePrecision,
     StagedModel,
     Sweep,
 )
+from .stats import widened
 
 # A fall beyond rounding; the sums of a pass carry about this relative error.
 ROUNDING = 1e-9
+# The same of a pass in float32; a gain below half of it says nothing.
+SINGLE_ROUNDING = 2.0**-21
+# Passes that are kept for float64 when the number of passes runs out.
+LAST_PASSES = 2
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,8 @@ class EMOptions:
         Bold changes offered by the model that are tried per start.
     strict : bool
         Raise if the objective falls; otherwise warn.
+    mixed : bool
+        Run the first passes in float32 where the model can.
     """
 
     max_iter: int = 1000
@@ -58,6 +69,7 @@ class EMOptions:
     accelerate: bool = True
     max_reseeds: int = 10
     strict: bool = False
+    mixed: bool = False
 
 
 class Point(NamedTuple):
@@ -82,6 +94,7 @@ class State(NamedTuple):
     quiet: int = 0  # small gains in a row
     passes: int = 0  # of this stage
     complete: bool = True  # the last pass belonged to the last stage
+    single: bool = False  # passes are in float32
 
 
 class Step(NamedTuple):
@@ -102,9 +115,13 @@ def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator
         assert isinstance(model, StagedModel)
         model = model.next_stage()
     can = _Abilities.of(model)
+    if state.iteration == 0:
+        state = state._replace(single=options.mixed and can.single is not None and options.max_iter > LAST_PASSES)
     while state.iteration < options.max_iter:
         step = _pass(model, can, sweep, state, options)
-        if can.stages is not None and _stage_is_over(can.stages, step):
+        if state.single and _single_is_over(step, options):
+            step = _begin_double(sweep, step)
+        elif can.stages is not None and _stage_is_over(can.stages, step):
             model = can.stages.next_stage()
             can = can if model is can.stages else _Abilities.of(model)
             step = _begin_stage(model, sweep, step)
@@ -115,9 +132,18 @@ def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator
         state = step.state
 
 
+def seen_in_double(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
+    """One more pass for a fit that was stopped in float32: its last accepted point, looked at in float64."""
+    point = state.accepted or state.point
+    _, rows = sweep.zip_rows(_in_double, point.rows)
+    plain = State(Point(point.params, rows), state.iteration, stage=state.stage, n_rejected=state.n_rejected)
+    return next(em(model, sweep, plain, replace(options, max_iter=state.iteration + 1)))
+
+
 class _Abilities(NamedTuple):
     """The model as what it is beside a :class:`Model`, found out once per stage; None: it is not."""
 
+    single: SinglePrecision | None
     stages: StagedModel | None
     stops: HasStopMeasure | None
     reseeds: ReseedsEmpty | None
@@ -128,12 +154,36 @@ class _Abilities(NamedTuple):
     def of(cls, model: Model) -> _Abilities:
         """What the model can."""
         return cls(
+            model if isinstance(model, SinglePrecision) else None,
             model if isinstance(model, StagedModel) else None,
             model if isinstance(model, HasStopMeasure) else None,
             model if isinstance(model, ReseedsEmpty) else None,
             model if isinstance(model, ProposesSteps) else None,
             model if isinstance(model, Accelerated) else None,
         )
+
+
+def _single_is_over(step: Step, options: EMOptions) -> bool:
+    """Whether float32 has done its part: a plain step gains next to nothing, or the last passes have come."""
+    unseen = max(options.tol * options.scale, 0.5 * SINGLE_ROUNDING * abs(step.objective))
+    small = step.kind == "em" and step.gain <= unseen
+    return step.settled or small or step.state.iteration >= options.max_iter - LAST_PASSES
+
+
+def _begin_double(sweep: Sweep, step: Step) -> Step:
+    """Go on in float64 from where float32 ended: values of the two are not to be compared."""
+    state = step.state
+    point = state.fallback or state.point
+    _, rows = sweep.zip_rows(_in_double, point.rows)
+    state = state._replace(
+        point=Point(point.params, rows), objective=-np.inf, fallback=None, trail=(), quiet=0, single=False
+    )
+    return step._replace(settled=False, state=state, last=False)
+
+
+def _in_double(rows: Any) -> tuple[None, Any]:
+    """Row state in float64."""
+    return None, widened(rows)
 
 
 def _stage_is_over(model: StagedModel, step: Step) -> bool:
@@ -160,13 +210,16 @@ def _begin_stage(model: StagedModel, sweep: Sweep, step: Step) -> Step:
 def _pass(model: Model, can: _Abilities, sweep: Sweep, state: State, options: EMOptions) -> Step:
     """One pass: evaluate the point, judge it, and find the next."""
     point = state.point
-    precomputed = model.precompute(point.params)
-    stats, rows = sweep.map(model.e_step, point.rows, precomputed, keep_rows=model.has_row_state)
+    if state.single and can.single is not None:
+        precomputed, e_step = can.single.precompute_single(point.params), can.single.e_step_single
+    else:
+        precomputed, e_step = model.precompute(point.params), model.e_step
+    stats, rows = sweep.map(e_step, point.rows, precomputed, keep_rows=model.has_row_state)
     stats = model.finalize_stats(precomputed, stats)
     objective = float(model.objective(precomputed, stats))
     gain = objective - state.objective
     iteration = state.iteration + 1
-    last = can.stages is None or can.stages.is_last_stage(point.params)
+    last = not state.single and (can.stages is None or can.stages.is_last_stage(point.params))
 
     # 1. A trial that did not pay is dropped for the EM update that it was to replace.
     if state.fallback is not None and not gain >= 0:
@@ -259,7 +312,8 @@ def _watch(model: Model, state: State, objective: float, options: EMOptions) -> 
     if np.isnan(objective):
         raise FloatingPointError(f"the objective is not a number at iteration {state.iteration + 1}")
     fall = state.objective - objective
-    if not model.monotone or not fall > ROUNDING * max(1.0, abs(objective)) + model.slack:
+    rounding = SINGLE_ROUNDING if state.single else ROUNDING
+    if not model.monotone or not fall > rounding * max(1.0, abs(objective)) + model.slack:
         return
     text = (
         f"the objective fell from {state.objective!r} to {objective!r} at iteration {state.iteration + 1} of "

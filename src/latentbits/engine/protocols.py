@@ -2,7 +2,7 @@
 
 A family's model is a small frozen object with pure methods.  It derives from :class:`Model` (the contract for fitting) and
 keeps :class:`TableAnswers`, or, if cells can be unknown, :class:`CellAnswers`.  What only some families can do is a contract
-of its own, which a model has or has not: :class:`StagedModel`, :class:`HasRowState`, :class:`Accelerated`, ...
+of its own, which a model has or has not: :class:`StagedModel`, :class:`SinglePrecision`, :class:`HasRowState`, ...
 """
 
 from __future__ import annotations
@@ -133,6 +133,17 @@ class StagedModel(Model):
     def begin_stage(self, point: Any, sweep: Sweep) -> Any:
         """The point at which this stage begins, from where the one before ended (a source left out)."""
         return point
+
+
+@runtime_checkable
+class SinglePrecision(Protocol):
+    """Early passes may run in float32: tables, row state and products; sums over rows come back in float64."""
+
+    def precompute_single(self, params: Params) -> Any:
+        """As ``precompute``, with what a pass in float32 needs."""
+
+    def e_step_single(self, block: Block, rows: Any, precomputed: Any) -> tuple[Stats, Any]:
+        """As ``e_step``, in float32; row state may come in as float64 and goes out as float32."""
 
 
 @runtime_checkable

@@ -14,10 +14,10 @@ from .. import declared as of
 from ..data.block import Block
 from ..errors import FileError, FitError
 from .checkpoint import read_sealed, write_sealed
-from .em import EMOptions, Point, State, em
+from .em import EMOptions, Point, State, em, seen_in_double
 from .events import Begin, End, Listener, Progress
 from .protocols import HasRowState, Model, Params, Rows, StagedModel, SummarisesRestarts, Sweep
-from .stats import flatten, shape_of, unflatten
+from .stats import flatten, shape_of, unflatten, widened
 
 # Two starts that end closer than this (relative) are said to have found the same value.
 SAME_VALUE = 1e-5
@@ -221,6 +221,10 @@ def _one_start(
                 stopped = True
                 _write(bookmark, run, sweep)
                 break
+        if stopped and state.single:
+            step = seen_in_double(model, sweep, state, options)
+            state, complete = step.state, step.last
+            history.append(step.objective)
     except KeyboardInterrupt:
         if not settled:
             _write(bookmark, run, sweep)
@@ -260,8 +264,8 @@ def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
         points["fallback"] = state.fallback and _plain(state.fallback, sweep)
         for i, point in enumerate(state.trail):
             points[f"trail{i}"] = _plain(point, sweep)
-        counts = [state.n_reseeds, state.n_rejected, state.stage, state.quiet, state.passes, state.complete]
-        scalars = [state.iteration, state.objective, *counts]
+        counts = [state.n_reseeds, state.n_rejected, state.stage, state.quiet, state.passes]
+        scalars = [state.iteration, state.objective, *counts, state.complete, state.single]
     arrays: dict[str, Any] = {f"summary{i}": value for i, value in enumerate(run.summaries) if value is not None}
     for name, value in points.items():
         arrays.update(flatten(value, name))
@@ -324,8 +328,8 @@ def _read(bookmark: Bookmark, model: Model, params_type: Any, sweep: Sweep) -> _
         raise foreign(bookmark.path, error) from None
 
 
-# Iteration, objective, reseeds, rejected trials, stage, quiet passes, passes of the stage, complete.
-Scalars = tuple[of.Count, of.AnyNumber, of.Count, of.Count, of.Count, of.Count, of.Count, bool]
+# Iteration, objective, reseeds, rejected trials, stage, quiet passes, passes of the stage, complete, in float32.
+Scalars = tuple[of.Count, of.AnyNumber, of.Count, of.Count, of.Count, of.Count, of.Count, bool, bool]
 
 
 class _RunReader:
@@ -398,7 +402,7 @@ class _RunReader:
         rows = [unflatten(s, self.arrays, None, f"{name}.1.{b}") for b, s in enumerate(shape[1])]
         for b, state in enumerate(rows):
             n_rows = 0 if self.model.row_kind is None else self._n_rows()[b]
-            of.check(state, self.model.row_kind, {**sizes, "n": n_rows}, f"{name}, block {b}:")
+            of.check(widened(state), self.model.row_kind, {**sizes, "n": n_rows}, f"{name}, block {b}:")
         return Point(params, self.sweep.place_rows(rows))
 
     def _n_rows(self) -> list[int]:

@@ -43,6 +43,15 @@ def scale(a: Any, factor: float) -> Any:
     return a * factor
 
 
+def widened(value: Any) -> Any:
+    """The same in nested tuples with arrays of float32 in float64."""
+    if isinstance(value, tuple):
+        items = [widened(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    is_single = isinstance(value, np.ndarray) and value.dtype == np.float32
+    return value.astype(np.float64) if is_single else value
+
+
 class TreeSum:
     """Sums numbered items in a fixed binary tree, whatever the order in which they arrive.
 

@@ -176,7 +176,7 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
     n_init: int = 1
     max_iter: int = 200
     tol: float = 2e-06
-    accelerate: bool = False
+    accelerate: bool = True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -22,10 +22,16 @@ from ..data.block import Float
 # Bytes of the packed Hessians that are held at a time.
 HESSIAN_BYTES = 64_000_000
 HALVINGS = 12
+# Steps with the same Hessian.
+SAME_HESSIAN = 2
 # The share of the promised gain that a step must bring (Armijo).
 ENOUGH = 1e-4
 # What rounding may take from Q: without it the last steps would be taken or not by chance.
 ROUNDING = 1e-13
+# Entries of all Hessians from which float32 is worth its rounding.
+MANY_ENTRIES = 2**18
+# Relative error of an entry of a Hessian in float32.
+SINGLE_ROUNDING = 2.0**-22
 # Keeps systems solvable that no ridge supports, relative to their diagonal.
 JITTER = 1e-10
 
@@ -42,6 +48,15 @@ class Problem:
     center: Float  # (D,) where the ridge of the constant is centred
     skew: float = 0.0  # β of the paper's prior
     limit: float = np.inf  # |w| of any weight stays below it
+
+    @property
+    def hessian_precision(self) -> Any:
+        """Float32 for many features where its rounding is small beside the ridges.
+
+        Hessians say where to step, not what is reached.
+        """
+        many = len(self.on) * self.features.shape[1] ** 2 >= MANY_ENTRIES
+        return np.float32 if many and SINGLE_ROUNDING * self.mass.sum() < 0.1 * self.ridges[0] else np.float64
 
     def part(self, columns: Any) -> Problem:
         """The same for some features, named by a slice or their numbers."""
@@ -101,22 +116,29 @@ def skewed_curvature(weights: Float) -> Float:
 
 
 def newton(problem: Problem, weights: Float, n_inner: int) -> Float:
-    """Damped Newton steps, every feature with its own length; some features at a time, as Hessians are large."""
-    from .kernels import solve_packed
+    """Damped Newton steps, every feature with its own length; some features at a time, as Hessians are large.
+
+    Hessians, which cost most, serve two steps: the second is a little longer or shorter than Newton's.
+    """
+    from .kernels import factor_packed, solve_factored
 
     n_columns, size = weights.shape
     low, high = np.tril_indices(size)
     products = problem.features[:, low] * problem.features[:, high]  # (K, M (M + 1) / 2)
+    products = products.astype(problem.hessian_precision)
     out = np.empty_like(weights)
-    for columns in _chunks(n_columns, 8 * products.shape[1]):
+    for columns in _chunks(n_columns, 24 * products.shape[1]):
         part, own = problem.part(columns), weights[columns].copy()
-        for _ in range(n_inner):
+        factors = np.empty((len(own), size * (-(-size // 8) * 8)))
+        for number in range(n_inner):
             odds = own @ part.features.T
             residual, curvature, values = part.look(own, odds=odds)
             values += part.log_prior(own)
+            if number % SAME_HESSIAN == 0:
+                factor_packed(curvature.astype(products.dtype) @ products, part.ridges, factors)
             slope = part.slope(own, residual)
             step = slope.copy()
-            solve_packed(curvature @ products, part.ridges, step)
+            solve_factored(factors, step)
             promised = (slope * step).sum(axis=1)
             own = _damped(part, own, step, values, promised, odds)
         out[columns] = own

@@ -180,6 +180,6 @@ def draw_rows(sample: LatentSample, n: int, rng: np.random.Generator) -> Float:
 def padded(matrix: Float) -> Float:
     """A matrix (n, K) with columns of zeros added up to a multiple of four, as kernels take it."""
     n, k = matrix.shape
-    out = np.zeros((n, -(-k // 4) * 4))
+    out = np.zeros((n, -(-k // 4) * 4), matrix.dtype)
     out[:, :k] = matrix
     return out

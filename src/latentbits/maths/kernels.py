@@ -18,7 +18,17 @@ ROUNDER = 6755399441055744.0
 LOG2_E = 1.4426950408889634
 LN_2_HIGH, LN_2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
 C2, C3, C4, C5, C6, C7, C8 = (1.0 / math.factorial(n) for n in range(2, 9))
+# The same in float32: exp(-17.4) is below half a unit in the last place; 1.5 * 2^23.
+NEGLIGIBLE_SINGLE, SMALLEST_SINGLE, ROUNDER_SINGLE = np.float32(-17.4), np.float32(2.8e-8), np.float32(12582912.0)
+LOG2_E_SINGLE, LN_2_HIGH_SINGLE, LN_2_LOW_SINGLE = (
+    np.float32(LOG2_E),
+    np.float32(0.693359375),
+    np.float32(-2.12194440e-4),
+)
+S1, S2, S3, S4, S5, S6 = (np.float32(1.0 / math.factorial(n)) for n in range(1, 7))
 C9, C10, C11, C12, C13 = (1.0 / math.factorial(n) for n in range(9, 14))
+A3, A5, A7, A9, A11, A13, A15, A17, A19 = (1.0 / n for n in range(3, 20, 2))
+ROOT_2_LESS_1, LN_ROOT_2 = 0.41421356237309503, 0.34657359027997264
 GROUP = 16  # rows whose exponentials are taken together
 # 2^64 divided by the golden ratio, and the multipliers of the SplitMix64 finaliser (Steele, Lea & Flood 2014).
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -48,6 +58,40 @@ def exp_shares(values, n, whole, values_bits, whole_bits):
         values_bits[k] += whole_bits[k] << 52
     for k in range(n):
         values[k] = values[k] if values[k] > SMALLEST else 0.0
+
+
+@kernel
+def exp_shares_single(values, n, whole, values_bits, whole_bits):
+    """The same in float32, those below exp(-17.4) into 0; the series goes to r^6 (three units in the last place)."""
+    for k in range(n):
+        x = values[k] if values[k] > NEGLIGIBLE_SINGLE else NEGLIGIBLE_SINGLE
+        shifted = x * LOG2_E_SINGLE + ROUNDER_SINGLE
+        m = shifted - ROUNDER_SINGLE
+        r = (x - m * LN_2_HIGH_SINGLE) - m * LN_2_LOW_SINGLE
+        s = r * r
+        whole[k] = shifted
+        values[k] = (S1 + r) + s * ((S2 + r * S3) + s * ((S4 + r * S5) + s * S6))
+    for k in range(n):
+        values_bits[k] += whole_bits[k] << np.int32(23)
+    for k in range(n):
+        values[k] = values[k] if values[k] > SMALLEST_SINGLE else np.float32(0.0)
+
+
+@kernel
+def log1p_shares(values, n, out):
+    """Fill the first ``n`` of ``out`` with log(1 + x) of ``values``, all from 0 to 1.
+
+    2 atanh(s) with s = x / (2 + x), from half way on taken from the root of two; |s| <= 0.172, and the series goes to s^19
+    (error below two units in the last place).  The same arithmetic for each number, so the loop vectorises.
+    """
+    for k in range(n):
+        x = values[k]
+        shift = ROOT_2_LESS_1 if x > ROOT_2_LESS_1 else 0.0
+        s = (x - shift) / (x + 2.0 + shift)
+        t = s * s
+        tail = ((((A19 * t + A17) * t + A15) * t + A13) * t + A11) * t + A9
+        tail = (((tail * t + A7) * t + A5) * t + A3) * t
+        out[k] = (LN_ROOT_2 if shift > 0.0 else 0.0) + 2.0 * (s + s * tail)
 
 
 @kernel

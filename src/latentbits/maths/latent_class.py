@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import declared as of
 from ..data.block import ONE, UNKNOWN, Block, Float, ListMarks
@@ -33,6 +34,15 @@ class ClassStats(NamedTuple):
     log_likelihood: float
 
 
+class SingleTables(NamedTuple):
+    """What a pass in float32 needs; ``base`` is that above its largest value, ``top``, which is taken in float64."""
+
+    top: float
+    base: NDArray[np.float32]  # (K',)
+    slope: NDArray[np.float32]  # (D * K',)
+    log_off: NDArray[np.float32]  # (D, K)
+
+
 class ClassPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
@@ -41,9 +51,10 @@ class ClassPrecomputed(NamedTuple):
     log_off: Float  # (D, K) log probability of a zero
     log_weights: Float  # (K,)
     padded_base: Float  # (K',) and
-    padded_slope: Float  # (D * K',): the same with K' a multiple of four, for the kernel
+    padded_slope: Float  # (D * K',): the same with K' a multiple of eight, for the kernel
     probs: Float  # (K, D)
     params: Any  # of the family
+    single: SingleTables | None = None
 
 
 def class_precomputed(
@@ -55,20 +66,27 @@ def class_precomputed(
     return ClassPrecomputed(base, slope, log_off, log_weights, wide_base, wide_slope, probs, params)
 
 
-def padded(base: Float, slope: Float) -> tuple[Float, Float]:
-    """``base`` (K,) and ``slope`` (D, K) with classes added that nothing can belong to, up to a multiple of four."""
+def padded(base: Float, slope: Float, dtype: Any = np.float64) -> tuple[Any, Any]:
+    """``base`` (K,) and ``slope`` (D, K) with classes added that nothing can belong to, up to a multiple of eight."""
     n_columns, n_components = slope.shape
-    width = -(-n_components // 4) * 4
-    wide_base, wide_slope = np.full(width, -np.inf), aligned_zeros(n_columns * width)
+    width = -(-n_components // 8) * 8
+    wide_base, wide_slope = np.full(width, -np.inf, dtype), aligned_zeros(n_columns * width, dtype)
     wide_base[:n_components] = base
     wide_slope.reshape(n_columns, width)[:, :n_components] = slope
     return wide_base, wide_slope
 
 
-def aligned_zeros(size: int) -> Float:
+def in_single(precomputed: ClassPrecomputed) -> ClassPrecomputed:
+    """With the tables of a pass in float32 beside."""
+    top = float(precomputed.base.max())
+    base, slope = padded(precomputed.base - top, precomputed.slope, np.float32)
+    return precomputed._replace(single=SingleTables(top, base, slope, precomputed.log_off.astype(np.float32)))
+
+
+def aligned_zeros(size: int, dtype: Any = np.float64) -> Any:
     """Zeros that begin with a cache line: vectors that lie across two lines cost a fifth of the kernel's time."""
-    whole = np.zeros(size + 8)
-    first = (-whole.ctypes.data % 64) // 8
+    whole = np.zeros(size + 16, dtype)
+    first = (-whole.ctypes.data % 64) // whole.itemsize
     return whole[first : first + size]
 
 
@@ -94,7 +112,7 @@ class ClassModel(Model):
 
     def log_joint(self, block: Block, precomputed: ClassPrecomputed) -> Float:
         """log p(row, class) (n, K)."""
-        out = block.ones.dot(precomputed.slope)
+        out: Float = block.ones.dot(precomputed.slope)
         out += precomputed.base
         if block.unknown is not None:
             out -= block.unknown.dot(precomputed.log_off)
@@ -130,6 +148,34 @@ class ClassModel(Model):
         )
         k = self.n_components
         return ClassStats(mass[:k], np.ascontiguousarray(on.reshape(block.n_columns, -1)[:, :k]), None, value)
+
+    def precompute_single(self, params: Any) -> ClassPrecomputed:
+        """Parameters as a pass in float32 needs them."""
+        return in_single(self.precompute(params))
+
+    def e_step_single(self, block: Block, rows: None, precomputed: ClassPrecomputed) -> tuple[ClassStats, None]:
+        """The E-step in float32; sums over rows in float64."""
+        from .latent_class_kernels import e_step_lists_single, e_step_scores_single
+
+        tables = precomputed.single
+        assert tables is not None and len(precomputed.slope) == block.n_columns  # kernels do not check places
+        k, width, weights = self.n_components, len(tables.base), block.row_weights()
+        mass = np.zeros(width)
+        if block.unknown is None and isinstance(block.ones, ListMarks):
+            work, on = aligned_zeros(len(tables.slope), np.float32), aligned_zeros(len(tables.slope))
+            value = e_step_lists_single(*block.ones.lists(), weights, tables.base, tables.slope, work, mass, on)
+            sums, unseen = np.ascontiguousarray(on.reshape(block.n_columns, width)[:, :k]), None
+        else:
+            scores = block.ones.dot(tables.slope.reshape(block.n_columns, width))
+            scores += tables.base
+            if block.unknown is not None:
+                scores[:, :k] -= block.unknown.dot(tables.log_off)
+            value = e_step_scores_single(scores, weights, mass)
+            shares = np.ascontiguousarray(scores[:, :k])
+            sums = block.ones.t_dot(shares)
+            unseen = None if block.unknown is None else block.unknown.t_dot(shares)
+        value += tables.top * float(weights.sum())
+        return ClassStats(mass[:k], sums, unseen, value), None
 
     # Answers: the same questions for every family.
 

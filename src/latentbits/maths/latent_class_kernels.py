@@ -1,10 +1,9 @@
 # mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """The E-step over index lists in one walk: scores, shares and their sums while a row is at hand.
 
-The number of classes is padded to a multiple of four, and classes are taken eight (then four) at a time with their
-running sums in named variables, which the compiler keeps in vector registers; exponentials are taken for sixteen rows
-at a time.  Together this is 1.2 to 1.4 times the speed of the plain loops.  It needs LLVM's straight-line vectoriser,
-which :mod:`latentbits.jit` switches on.
+The number of classes is padded to a multiple of eight, so that sums run in vector registers (:mod:`.lanes_kernels`);
+exponentials are taken for sixteen rows at a time.  In float32 twice as many classes fit into a register and half as many
+bytes are moved.
 """
 
 from __future__ import annotations
@@ -14,74 +13,12 @@ import math
 import numpy as np
 
 from ..jit import kernel
-from .kernels import GROUP, exp_shares
+from .kernels import GROUP, exp_shares, exp_shares_single
+from .lanes_kernels import score_row, spread_row
 
-# Places are unsigned, which spares checks for negative ones; so are the numbers added to them.
 ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-FIVE, SIX, SEVEN, EIGHT = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)
-
-
-@kernel
-def score_row(indices, low, high, base, slope, width, count, scores):
-    """Fill the first ``count`` of ``scores`` (K,): ``base`` plus the slopes (D * K,) at the columns ``indices[low:high]``.
-
-    ``width`` is K, ``count`` a multiple of four.
-    """
-    k = np.uint64(0)
-    while k + EIGHT <= count:
-        a, b, c, d = base[k], base[k + ONE], base[k + TWO], base[k + THREE]
-        e, f, g, h = base[k + FOUR], base[k + FIVE], base[k + SIX], base[k + SEVEN]
-        for p in range(low, high):
-            at = np.uint64(indices[p]) * width + k
-            a += slope[at]
-            b += slope[at + ONE]
-            c += slope[at + TWO]
-            d += slope[at + THREE]
-            e += slope[at + FOUR]
-            f += slope[at + FIVE]
-            g += slope[at + SIX]
-            h += slope[at + SEVEN]
-        scores[k], scores[k + ONE], scores[k + TWO], scores[k + THREE] = a, b, c, d
-        scores[k + FOUR], scores[k + FIVE], scores[k + SIX], scores[k + SEVEN] = e, f, g, h
-        k += EIGHT
-    if k < count:
-        a, b, c, d = base[k], base[k + ONE], base[k + TWO], base[k + THREE]
-        for p in range(low, high):
-            at = np.uint64(indices[p]) * width + k
-            a += slope[at]
-            b += slope[at + ONE]
-            c += slope[at + TWO]
-            d += slope[at + THREE]
-        scores[k], scores[k + ONE], scores[k + TWO], scores[k + THREE] = a, b, c, d
-
-
-@kernel
-def spread_row(indices, low, high, shares, width, on):
-    """Add ``shares`` (K,) to the rows of ``on`` (D * K,) at the columns ``indices[low:high]``."""
-    k = np.uint64(0)
-    while k + EIGHT <= width:
-        a, b, c, d = shares[k], shares[k + ONE], shares[k + TWO], shares[k + THREE]
-        e, f, g, h = shares[k + FOUR], shares[k + FIVE], shares[k + SIX], shares[k + SEVEN]
-        if max(max(max(a, b), max(c, d)), max(max(e, f), max(g, h))) > 0.0:  # else nothing would change
-            for p in range(low, high):
-                at = np.uint64(indices[p]) * width + k
-                on[at] += a
-                on[at + ONE] += b
-                on[at + TWO] += c
-                on[at + THREE] += d
-                on[at + FOUR] += e
-                on[at + FIVE] += f
-                on[at + SIX] += g
-                on[at + SEVEN] += h
-        k += EIGHT
-    if k < width:
-        a, b, c, d = shares[k], shares[k + ONE], shares[k + TWO], shares[k + THREE]
-        for p in range(low, high):
-            at = np.uint64(indices[p]) * width + k
-            on[at] += a
-            on[at + ONE] += b
-            on[at + TWO] += c
-            on[at + THREE] += d
+# Ones per column after which sums in float32 are added to those in float64.
+RUN = 64
 
 
 @kernel
@@ -101,8 +38,8 @@ def largest(values, width):
 @kernel
 def total_from(values, first, width):
     """The sum of the K values from place ``first``, in four chains."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    k, end = first, first + width
+    a, b, c, d = values[first], values[first + ONE], values[first + TWO], values[first + THREE]
+    k, end = first + FOUR, first + width
     while k < end:
         a += values[k]
         b += values[k + ONE]
@@ -113,39 +50,110 @@ def total_from(values, first, width):
 
 
 @kernel
+def score_group(indptr, indices, start, n_group, base, slope, row, shares, tops):
+    """Fill ``shares`` (GROUP * K,) with the scores of a group of rows below the largest of each, which ``tops`` get."""
+    width = np.uint64(base.shape[0])
+    for g in range(n_group):
+        low, high = np.uint64(indptr[start + g]), np.uint64(indptr[start + g + 1])
+        score_row(indices, low, high, base, slope, width, width, row)
+        top = largest(row, width)
+        tops[g] = top
+        first = np.uint64(g) * width
+        for k in range(width):
+            shares[first + k] = row[k] - top
+
+
+@kernel
+def sum_group(indptr, indices, weights, start, n_group, tops, shares, row, mass, on):
+    """Add what a group of rows brings: ``shares`` of the classes times the weight of the row; returns the log-likelihood."""
+    width = np.uint64(row.shape[0])
+    log_likelihood = 0.0
+    for g in range(n_group):
+        first, weight = np.uint64(g) * width, weights[start + g]
+        total = total_from(shares, first, width)
+        log_likelihood += weight * (tops[g] + math.log(total))
+        factor = shares.dtype.type(weight / total)
+        for k in range(width):
+            row[k] = shares[first + k] * factor
+        for k in range(width):
+            mass[k] += row[k]
+        low, high = np.uint64(indptr[start + g]), np.uint64(indptr[start + g + 1])
+        spread_row(indices, low, high, row, width, on)
+    return log_likelihood
+
+
+@kernel
 def e_step_lists(indptr, indices, weights, base, slope, mass, on):
     """Add the sums of a block to ``mass`` (K,) and ``on`` (D * K,); returns the log-likelihood.
 
-    K is a multiple of four; classes that only pad have ``base`` = -inf.  ``slope`` (D * K,) is flattened like ``on``.
+    K is a multiple of eight; classes that only pad have ``base`` = -inf.  ``slope`` (D * K,) is flattened like ``on``.
     """
     n_components, n_rows = base.shape[0], indptr.shape[0] - 1
-    width = np.uint64(n_components)
-    row = np.empty(n_components)
+    row, tops = np.empty(n_components), np.empty(GROUP)
     shares, whole = np.empty(GROUP * n_components), np.empty(GROUP * n_components)
     shares_bits, whole_bits = shares.view(np.int64), whole.view(np.int64)
-    tops = np.empty(GROUP)
     log_likelihood = 0.0
     for start in range(0, n_rows, GROUP):
         n_group = min(GROUP, n_rows - start)
-        # 1. Scores of a group of rows, below the largest of each.
-        for g in range(n_group):
-            low, high = np.uint64(indptr[start + g]), np.uint64(indptr[start + g + 1])
-            score_row(indices, low, high, base, slope, width, width, row)
-            tops[g] = largest(row, width)
-            first = np.uint64(g) * width
-            for k in range(width):
-                shares[first + k] = row[k] - tops[g]
-        # 2. Their exponentials.
+        score_group(indptr, indices, start, n_group, base, slope, row, shares, tops)
         exp_shares(shares, n_group * n_components, whole, shares_bits, whole_bits)
-        # 3. Shares of the classes times the weight of the row, and their sums.
+        log_likelihood += sum_group(indptr, indices, weights, start, n_group, tops, shares, row, mass, on)
+    return log_likelihood
+
+
+@kernel
+def e_step_lists_single(indptr, indices, weights, base, slope, work, mass, on):
+    """The same with ``base`` and ``slope`` in float32.
+
+    Sums over short runs of rows are taken in float32, in ``work`` (D * K,), which comes in and leaves as zeros; those over
+    all rows, ``mass`` and ``on``, in float64.
+    """
+    n_components, n_rows = base.shape[0], indptr.shape[0] - 1
+    row, tops = np.empty(n_components, np.float32), np.empty(GROUP, np.float32)
+    shares, whole = np.empty(GROUP * n_components, np.float32), np.empty(GROUP * n_components, np.float32)
+    shares_bits, whole_bits = shares.view(np.int32), whole.view(np.int32)
+    run = RUN * (work.shape[0] // n_components)
+    log_likelihood, added = 0.0, 0
+    for start in range(0, n_rows, GROUP):
+        n_group = min(GROUP, n_rows - start)
+        score_group(indptr, indices, start, n_group, base, slope, row, shares, tops)
+        exp_shares_single(shares, n_group * n_components, whole, shares_bits, whole_bits)
+        log_likelihood += sum_group(indptr, indices, weights, start, n_group, tops, shares, row, mass, work)
+        if start + n_group == n_rows or indptr[start + n_group] - added >= run:
+            added = indptr[start + n_group]
+            for k in range(work.shape[0]):
+                on[k] += work[k]
+                work[k] = np.float32(0.0)
+    return log_likelihood
+
+
+@kernel
+def e_step_scores_single(scores, weights, mass):
+    """Turn ``scores`` (n, K), float32, into shares times the weight of the row, and add them to ``mass`` (K,).
+
+    Returns the log-likelihood.  K is a multiple of eight.
+    """
+    n_rows, n_components = scores.shape
+    width, flat = np.uint64(n_components), scores.reshape(n_rows * n_components)
+    whole, tops = np.empty(GROUP * n_components, np.float32), np.empty(GROUP, np.float32)
+    whole_bits = whole.view(np.int32)
+    log_likelihood = 0.0
+    for start in range(0, n_rows, GROUP):
+        n_group = min(GROUP, n_rows - start)
+        shares = flat[start * n_components : (start + n_group) * n_components]
         for g in range(n_group):
-            first, weight = np.uint64(g) * width, weights[start + g]
-            total = total_from(shares, first, width)
-            log_likelihood += weight * (tops[g] + math.log(total))
-            factor = weight / total
+            row = scores[start + g]
+            tops[g] = largest(row, width)
             for k in range(width):
-                row[k] = shares[first + k] * factor
+                row[k] -= tops[g]
+        exp_shares_single(shares, n_group * n_components, whole, shares.view(np.int32), whole_bits)
+        for g in range(n_group):
+            row, weight = scores[start + g], weights[start + g]
+            total = total_from(row, np.uint64(0), width)
+            log_likelihood += weight * (tops[g] + math.log(total))
+            factor = np.float32(weight / total)
+            for k in range(width):
+                row[k] *= factor
+            for k in range(width):
                 mass[k] += row[k]
-            low, high = np.uint64(indptr[start + g]), np.uint64(indptr[start + g + 1])
-            spread_row(indices, low, high, row, width, on)
     return log_likelihood

@@ -50,7 +50,7 @@ class Counts(NamedTuple):
 
 
 class Atoms(NamedTuple):
-    """Weights and probabilities in the form that blocks need, padded to a multiple of four."""
+    """Weights and probabilities in the form that blocks need, padded to a multiple of eight."""
 
     weights: Float  # (S,)
     base: Float  # (S,)
@@ -289,7 +289,7 @@ class BlockedChain:
         # Two Gamma draws give both logarithms without rounding to 0 or 1.
         on, off = _log_gamma(self.numbers.beta + ones, rng), _log_gamma(self.numbers.gamma + zeros, rng)
         log_off = off - np.logaddexp(on, off)
-        n_slots = -(-len(weights) // 4) * 4
+        n_slots = -(-len(weights) // 8) * 8
         wide_weights, base = np.zeros(n_slots), np.zeros(n_slots)
         delta, other = aligned_zeros(n_columns * n_slots), aligned_zeros(n_columns * n_slots)
         wide_weights[: len(weights)], base[: len(weights)] = weights, log_off.sum(axis=1)

@@ -25,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..jit import kernel
-from ..maths.latent_class_kernels import largest, score_row
+from ..maths.lanes_kernels import score_row
+from ..maths.latent_class_kernels import largest
 
 # Candidates this far below the best one are not looked at: exp(-45) is lost in a sum with 1.
 FAR = -45.0
@@ -201,7 +202,7 @@ def own_score(lists, work, i, k):
 def pick(scores, count, uniform, places):
     """The place that ``uniform`` falls on when places weigh exp(score).
 
-    ``count`` is a multiple of four; ``scores`` and ``places`` (both at least that long) are overwritten.
+    ``count`` is a multiple of eight; ``scores`` and ``places`` (both at least that long) are overwritten.
     """
     top = largest(scores, np.uint64(count))
     total, n = 0.0, 0
@@ -246,7 +247,7 @@ def sweep_rows(lists, labels, order, uniforms, tables, work, zeros_listed, tempe
     for at in range(first, order.shape[0]):
         i = order[at]
         own = np.int64(labels[i])
-        count = (end + 3) // 4 * 4
+        count = (end + 7) // 8 * 8
         low, high = np.uint64(lists.indptr[i]), np.uint64(lists.indptr[i + 1])
         score_row(lists.indices, low, high, work.base, work.delta, width, np.uint64(count), scores)
         low, high = np.uint64(lists.other_indptr[i]), np.uint64(lists.other_indptr[i + 1])
@@ -292,7 +293,7 @@ def move_row(lists, work, i, own, new):
 def assign_rows(lists, base, delta, other, weights, levels, uniforms, labels):
     """Fill ``labels``: a block for every row, all rows independent given the blocks' weights and probabilities.
 
-    ``base`` and ``weights`` (S,), ``delta`` and ``other`` (D * S,) hold S blocks, a multiple of four, of which those
+    ``base`` and ``weights`` (S,), ``delta`` and ``other`` (D * S,) hold S blocks, a multiple of eight, of which those
     with weight 0 do not count.  With ``levels`` (n,) blocks whose weight is above a row's level are alike a priori
     (a slice); without any (0,) they weigh what they weigh.
     """

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from ..jit import kernel
+from ..maths.lanes_kernels import dot_at
 
 
 @kernel
@@ -72,6 +73,48 @@ def aspect_rows(indptr, indices, values, weights, words, temperature, theta, sum
         if total > 0.0:
             for k in range(n_topics):
                 theta[i, k] = fresh[k] / total
+
+
+@kernel
+def aspect_rows_single(lists, weights, words, own, sums, fresh, logs):
+    """One EM step of the rows of PLSA in float32, components padded to a multiple of eight.
+
+    ``words`` (D * W,) and ``own`` (n * W,) are tempered where they should be.  ``fresh`` (n * W,) is filled with the new
+    shares, ``logs`` (n,) with the log-likelihood; ``sums`` (D * W,) get the weighted shares of the counts, still to be
+    multiplied by the words.
+    """
+    indptr, indices, values = lists
+    n_rows = logs.shape[0]
+    width = np.uint64(own.shape[0] // max(n_rows, 1))
+    for i in range(n_rows):
+        row = np.uint64(i) * width
+        weight, total, value, product = weights[i], 0.0, 0.0, 1.0
+        for k in range(width):
+            fresh[row + k] = np.float32(0.0)
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            at, count = np.uint64(indices[p]) * width, values[p]
+            chance = dot_at(own, row, words, at, width)
+            if chance > 0.0:
+                if count == 1.0:
+                    product *= chance
+                    if product < 1e-200:
+                        value += math.log(product)
+                        product = 1.0
+                else:
+                    value += count * math.log(chance)
+                total += count
+                factor = np.float32(count / chance)
+                for k in range(width):
+                    fresh[row + k] += factor * words[at + k]
+                factor *= np.float32(weight)
+                for k in range(width):
+                    sums[at + k] += factor * own[row + k]
+            else:
+                value = -np.inf
+        logs[i] = value + math.log(product)
+        scale = np.float32(1.0 / total) if total > 0.0 else np.float32(0.0)
+        for k in range(width):
+            fresh[row + k] *= scale * own[row + k]
 
 
 @kernel

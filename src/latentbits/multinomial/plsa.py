@@ -56,7 +56,7 @@ class PlsaStats(NamedTuple):
 class PlsaPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
-    words: Float  # (D, K), to the power of the temperature
+    words: Any  # (D, K), to the power of the temperature
     params: PlsaParams
 
 
@@ -89,6 +89,29 @@ class PlsaModel(SharesModel):
             block.indptr, block.indices, block.values, weights, precomputed.words, self.temperature, theta, counts, logs
         )
         counted = weights > 0  # rows that do not count may hold words that no topic has
+        return PlsaStats(counts, float(logs[counted] @ weights[counted])), theta
+
+    def precompute_single(self, params: PlsaParams) -> PlsaPrecomputed:
+        """Words by column in float32, topics padded to a multiple of eight."""
+        words = self.precompute(params).words
+        wide = np.zeros((len(words), -(-self.n_components // 8) * 8), np.float32)
+        wide[:, : self.n_components] = words
+        return PlsaPrecomputed(wide, params)
+
+    def e_step_single(self, block: Any, rows: Any, precomputed: PlsaPrecomputed) -> tuple[PlsaStats, Any]:
+        """The same in float32; sums over rows in float64."""
+        from .kernels import aspect_rows_single
+
+        words, k, weights = precomputed.words, self.n_components, block.row_weights()
+        assert len(words) == block.n_columns  # kernels do not check places
+        own = np.zeros((block.n_rows, words.shape[1]), np.float32)
+        own[:, :k] = rows if self.temperature == 1.0 else rows**self.temperature
+        sums, fresh, logs = np.zeros_like(words), np.empty_like(own), np.empty(block.n_rows)
+        lists = (block.indptr, block.indices, block.values)
+        aspect_rows_single(lists, weights, words.ravel(), own.ravel(), sums.ravel(), fresh.ravel(), logs)
+        counted, empty = weights > 0, fresh.sum(axis=1) == 0  # rows without words keep their shares
+        theta = np.where(empty[:, None], rows, fresh[:, :k]).astype(np.float32, copy=False)
+        counts = sums[:, :k].astype(np.float64) * words[:, :k]
         return PlsaStats(counts, float(logs[counted] @ weights[counted])), theta
 
     def objective(self, precomputed: PlsaPrecomputed, stats: PlsaStats) -> float:

@@ -21,6 +21,9 @@ from ..maths.index_lists import whole_lists
 from .model import FILLS, MOST_EXACT, BoltzmannModel, BoltzmannParams
 from .training import Contrastive
 
+# Hidden units are drawn, so that what a machine explains of its rows goes up and down by this part of it.
+NOISE = 0.01
+
 
 def _small(estimator: Any) -> bool:
     """Whether likelihoods can be had: all hidden states are summed over."""
@@ -164,7 +167,8 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
         best = max(chains, key=lambda chain: chain.trace[-1, 0])
         self.objective_ = float(best.trace[-1, 0])
         self._params = best.state.params
-        gained = best.done < 2 or best.trace[-1, 0] >= best.trace[0, 0]
+        first, last = best.trace[0, 0], best.trace[-1, 0]
+        gained = best.done < 2 or last >= first - NOISE * abs(first)
         self.converged_ = bool(gained and all(chain.done == self.n_epochs for chain in chains))
         if not gained:
             warnings.warn(

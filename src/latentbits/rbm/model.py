@@ -32,11 +32,13 @@ from scipy.special import expit, logsumexp
 
 from .. import declared as of
 from ..data.block import ONE, UNKNOWN, Block, Float, row_hashes
-from ..data.rng import content_uniforms
+from ..data.rng import stream
 from ..engine.protocols import Causes
 
 # Hidden units whose states can be summed over.
 MOST_EXACT = 12
+# Sweeps between two looks at known cells, which are of no use to the sweeps.
+LOOK_EVERY = 8
 # Row × column (× hidden) numbers that are held at a time.
 TILE = 4_000_000
 FILLS = ("gibbs", "exact", "mean-field", "factorised")
@@ -57,6 +59,15 @@ class BoltzmannPrecomputed(NamedTuple):
     logits: Float | None  # (D, 2^H) input of every visible unit in every hidden state
     offsets: Float | None  # (2^H,) c·h
     log_z: float
+
+
+class GibbsMeans(NamedTuple):
+    """What clamped sweeps have shown."""
+
+    filled: Float  # (U,) P(cell = 1) of the unknown cells, row by row
+    cells: Float  # (n, D) of all cells, or empty
+    hidden: Float  # (n, H) P(hidden = 1)
+    drawn: Float  # (n, H) the last hidden draw
 
 
 def softplus(x: Any) -> Any:
@@ -103,8 +114,11 @@ class BoltzmannModel:
 
     def _state_shares(self, block: Block, precomputed: BoltzmannPrecomputed) -> tuple[Float, Float]:
         """Posterior (n, 2^H) of the hidden states, and log p(known cells) (n,)."""
-        assert precomputed.logits is not None and precomputed.offsets is not None
-        joint = block.ones.dot(precomputed.logits) + precomputed.offsets
+        assert precomputed.logits is not None
+        joint = np.empty((block.n_rows, 2**self.n_components))
+        joint[:, 0] = block.ones.dot(precomputed.params.visible[:, None])[:, 0]
+        for j, inputs in enumerate(self.inputs(block, precomputed).T):  # states with unit j on, from those without it
+            np.add(joint[:, : 2**j], inputs[:, None], out=joint[:, 2**j : 2 ** (j + 1)])
         if block.unknown is not None:
             joint += block.unknown.dot(softplus(precomputed.logits))
         total = logsumexp(joint, axis=1)
@@ -135,8 +149,8 @@ class BoltzmannModel:
             return self._factorised(inputs, precomputed), expit(inputs)
         if self.fill_in == "mean-field":
             return self._mean_field(block, precomputed)
-        cells, hidden, _ = self._gibbs(block, precomputed)
-        return cells, hidden
+        means = self._gibbs(block, precomputed, whole=True)
+        return means.cells, means.hidden
 
     def _factorised(self, inputs: Float, precomputed: BoltzmannPrecomputed) -> Float:
         """The report's rule (n, D)."""
@@ -167,29 +181,34 @@ class BoltzmannModel:
         shape = (block.n_rows, block.n_columns)
         return np.zeros(shape) if block.unknown is None else block.unknown.dense().astype(np.float64)
 
-    def _gibbs(self, block: Block, precomputed: BoltzmannPrecomputed) -> tuple[Float, Float, Float]:
-        """Clamped block Gibbs: means of cells (n, D) and hidden units (n, H) after a fifth of the sweeps, the last
-        hidden draw.
+    def _gibbs(self, block: Block, precomputed: BoltzmannPrecomputed, whole: bool) -> GibbsMeans:
+        """Clamped Gibbs: means after a fifth of the sweeps, those of known cells, if ``whole``, from every eighth sweep.
 
         Random numbers are addressed by what a row holds, so equal rows are filled alike wherever they stand.
         """
+        from .kernels import clamped_sweeps
+
         weights, visible, _ = precomputed.params
-        known, unknown, keys = self.inputs(block, precomputed), self._unknown(block), row_hashes(block)
-        n_hidden, width = self.n_components, self.n_components + block.n_columns
-        filled = unknown * expit(visible)
-        cells, hidden = np.zeros_like(unknown), np.zeros_like(known)
-        drawn, burn_in = np.zeros_like(known), self.n_sweeps // 5
-        for t in range(self.n_sweeps):
-            uniforms = content_uniforms(keys, width, self.seed, "fill", t)
-            chances = expit(known + filled @ weights)
-            drawn = (uniforms[:, :n_hidden] < chances).astype(np.float64)
-            probs = expit(drawn @ weights.T + visible)
-            filled = unknown * (uniforms[:, n_hidden:] < probs)
-            if t >= burn_in:
-                cells += probs
-                hidden += chances
+        n_hidden, width = self.n_components, -(-self.n_components // 8) * 8
+        known = np.full((block.n_rows, width), -np.inf, np.float32)
+        known[:, :n_hidden] = self.inputs(block, precomputed)
+        padded = np.zeros((block.n_columns, width), np.float32)
+        padded[:, :n_hidden] = weights
+        indptr, indices = block.unknown_lists()
+        burn_in = self.n_sweeps // 5
+        filled, hidden = np.zeros(len(indices)), np.zeros((block.n_rows, width))
+        drawn = np.empty((block.n_rows, width), np.float32)
+        cells = np.zeros((block.n_rows, block.n_columns) if whole else (0, 0))
+        salts = stream(self.seed, "fill").integers(2**64 - 1, size=self.n_sweeps, dtype=np.uint64)
+        tables = (padded.ravel(), visible.astype(np.float32))
+        plan = (burn_in, LOOK_EVERY)
+        unknown, keys = (indptr, indices), row_hashes(block)
+        clamped_sweeps(unknown, known, tables, keys, salts, plan, filled, hidden, drawn, cells)
         n_kept = self.n_sweeps - burn_in
-        return cells / n_kept, hidden / n_kept, drawn
+        if whole:
+            cells /= -(-n_kept // LOOK_EVERY)
+            cells[np.repeat(np.arange(block.n_rows), np.diff(indptr)), indices] = filled / n_kept
+        return GibbsMeans(filled / n_kept, cells, hidden[:, :n_hidden] / n_kept, drawn[:, :n_hidden].astype(np.float64))
 
     def represent(self, block: Block, precomputed: BoltzmannPrecomputed) -> Float:
         """P(hidden = 1 | known cells) (n, H)."""
@@ -214,7 +233,13 @@ class BoltzmannModel:
     def predict_cells_at(self, block: Block, precomputed: BoltzmannPrecomputed, rows: Any, columns: Any) -> Float:
         """The same for single cells (m,)."""
         asked, inverse = np.unique(rows, return_inverse=True)
-        out: Float = self.predict_cells(block.take(asked), precomputed)[inverse, columns]
+        part = block.take(asked)
+        if self.fill_in == "gibbs" and (part.at(inverse, columns) == UNKNOWN).all():
+            indptr, indices = part.unknown_lists()
+            places = np.repeat(np.arange(part.n_rows), np.diff(indptr)) * block.n_columns + indices
+            filled = self._gibbs(part, precomputed, whole=False).filled
+            return np.clip(filled[np.searchsorted(places, inverse * block.n_columns + columns)], 1e-15, 1 - 1e-15)
+        out: Float = self.predict_cells(part, precomputed)[inverse, columns]
         return out
 
     def sample_cells(
@@ -224,7 +249,7 @@ class BoltzmannModel:
         weights, visible, _ = precomputed.params
         drawn = np.empty((block.n_rows, self.n_components))
         for part_rows, part in self._tiles(block, self._width(block)):
-            drawn[part_rows] = self._gibbs(part, precomputed)[2]
+            drawn[part_rows] = self._gibbs(part, precomputed, whole=False).drawn
         return by_cell < expit(np.einsum("mh,mh->m", drawn[rows], weights[columns]) + visible[columns])
 
     def causes(self, block: Block, precomputed: BoltzmannPrecomputed, rows: Any, columns: Any) -> Causes:

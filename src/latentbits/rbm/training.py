@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from .. import declared as of
 from ..data.block import Float, Lists
 from ..data.rng import stream
+from ..engine.sweep import one_blas_thread
 from .model import BoltzmannParams
 
 # Share of the last change that is added to a change, before and after this many epochs (Hinton 2010).
@@ -109,46 +109,30 @@ class Training:
         process = self.process
         rng = stream(process.seed, "sweep", self.chain, number)
         order = rng.permutation(len(process.rows.indptr) - 1)
+        starts = range(0, len(order), process.batch)
+        keys = rng.integers(2**63, size=(len(starts), 2), dtype=np.uint64)
         self.value = 0.0
-        for low in range(0, len(order), process.batch):
-            self._follow(order[low : low + process.batch], number, rng)
+        with one_blas_thread():
+            for low, (fill_key, free_key) in zip(starts, keys):
+                self._follow(order[low : low + process.batch], number, fill_key, free_key)
 
-    def _cells(self, rows: Any) -> tuple[Float, Any, Any]:
-        """Cells (m, D) of some rows, unknown ones as last drawn; where those stand in the batch and in ``filled``."""
-        lists = self.process.rows
-        cells = np.zeros((len(rows), lists.n_columns))
-        for row, i in enumerate(rows):
-            cells[row, lists.indices[lists.indptr[i] : lists.indptr[i + 1]]] = 1.0
-        counts = lists.unknown_indptr[rows + 1] - lists.unknown_indptr[rows]
-        place = np.repeat(lists.unknown_indptr[rows], counts) + _within(counts)
-        where = (np.repeat(np.arange(len(rows)), counts), lists.unknown_indices[place])
-        cells[where] = self.filled[place]
-        return cells, where, place
+    def _follow(self, rows: Any, number: int, fill_key: Any, free_key: Any) -> None:
+        """One step of the parameters, from draws in float32."""
+        from .kernels import contrast, fill_rows, lay_out
 
-    def _follow(self, rows: Any, number: int, rng: np.random.Generator) -> None:
-        """One step of the parameters."""
-        process, (weights, visible, hidden) = self.process, self.params
-        cells, where, place = self._cells(rows)
+        process, lists = self.process, self.process.rows
+        weights, visible, hidden = (array.astype(np.float32) for array in self.params)
+        cells, fantasy = (np.empty((len(rows), len(visible)), np.float32) for _ in range(2))
+        given, free = (np.empty((len(rows), len(hidden)), np.float32) for _ in range(2))
         # 1. Draw hidden units, and with them the unknown cells.
-        units = rng.random((len(rows), len(hidden))) < expit(cells @ weights + hidden)
-        chances = expit(units @ weights.T + visible)
-        known = np.log(np.where(cells > 0.5, chances, 1.0 - chances) + 1e-300)
-        known[where] = 0.0
-        self.value += float(known.sum())
-        if len(place):
-            self.filled[place] = rng.random(len(place)) < chances[where]
-            cells[where] = self.filled[place]
+        lay_out(lists, rows, self.filled, cells)
+        self.value += fill_rows(lists, rows, weights, visible, hidden, fill_key, self.filled, cells)
         # 2. Let the machine run freely for some steps.
-        given = expit(cells @ weights + hidden)
-        fantasy = cells
-        for _ in range(process.steps_at(number)):
-            units = rng.random(given.shape) < expit(fantasy @ weights + hidden)
-            fantasy = (rng.random(cells.shape) < expit(units @ weights.T + visible)).astype(np.float64)
-        free = expit(fantasy @ weights + hidden)
+        contrast(cells, weights, visible, hidden, process.steps_at(number), free_key, given, fantasy, free)
         # 3. Follow the difference.
         momentum = MOMENTUM if number < LATER else LATER_MOMENTUM
         towards = (
-            (cells.T @ given - fantasy.T @ free) / len(rows) - process.decay * weights,
+            (cells.T @ given - fantasy.T @ free) / len(rows) - process.decay * self.params[0],
             (cells - fantasy).mean(axis=0),
             (given - free).mean(axis=0),
         )
@@ -156,8 +140,3 @@ class Training:
             change *= momentum
             change += process.rate * gradient
             array += change
-
-
-def _within(counts: Any) -> Any:
-    """0, 1, ... within every run of the given lengths."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
