@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from ..maths.kernels import cholesky_solve
 
 # Probabilities are kept this far from 0 and 1 where they are divided by, and only there.
@@ -64,7 +64,7 @@ def mark_hot(indptr, indices, place, code, codes):
                 codes[i, column] = code
 
 
-@kernel
+@inner_kernel
 def log_product(cells):
     """The sum of the logarithms of ``cells``, each at least EDGE: products in eight chains, few logarithms."""
     total, whole = 0.0, 1.0
@@ -98,7 +98,7 @@ def log_product(cells):
     return total + math.log(whole)
 
 
-@kernel
+@inner_kernel
 def total_of(values, first, last):
     """The sum of ``values[first:last]``, in eight chains."""
     zero = values.dtype.type(0.0)
@@ -179,7 +179,7 @@ def hot_tiles(codes, shares, weighted, probs, probs_t, height, gains, sums, logs
         sums += part
 
 
-@kernel
+@inner_kernel
 def dot_at(a, i, b, j, width):
     """Sum of ``a[i + k] * b[j + k]`` for k < width, a multiple of four, in four chains."""
     zero = a.dtype.type(0.0)
@@ -260,7 +260,7 @@ def renew_shares(shares, gains, concentration):
                 shares[i, k] = 1.0 / n_components
 
 
-@kernel
+@inner_kernel
 def dot_rows(a, b, n):
     """Sum of a[i] * b[i] for i < n, in eight chains."""
     x0, x1, x2, x3, x4, x5, x6, x7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -281,7 +281,7 @@ def dot_rows(a, b, n):
     return ((x0 + x1) + (x2 + x3)) + ((x4 + x5) + (x6 + x7))
 
 
-@kernel
+@inner_kernel
 def row_value(cells, stored, n_stored, cold, extra, shares, n_components, inverse, gains):
     """Log-likelihood of a row at memberships ``shares`` (W,); ``gains`` (W,) are filled.
 
@@ -314,7 +314,7 @@ def row_value(cells, stored, n_stored, cold, extra, shares, n_components, invers
     return value
 
 
-@kernel
+@inner_kernel
 def curvature(cells, stored, n_stored, extra, shares, inverse, free, n_free, scaled, hessian):
     """Fill ``hessian`` (n_free, n_free), its lower half: minus the second derivatives by the free memberships."""
     n_cells, width = cells.shape[1], shares.shape[0]
@@ -340,7 +340,7 @@ def curvature(cells, stored, n_stored, extra, shares, inverse, free, n_free, sca
                         hessian[a, b] += (stored[c, free[a]] / p) * (stored[c, free[b]] / p)
 
 
-@kernel
+@inner_kernel
 def cold_value(stored, n_stored, cold, extra, shares, gains):
     """Log-likelihood of the cells of cold columns; what they add to ``gains`` (W,) is added.
 
@@ -477,7 +477,7 @@ def fold_row(cells, stored, n_stored, cold, extra, options, shares):
     return value, gap
 
 
-@kernel
+@inner_kernel
 def normalise(shares, n_components):
     """Divide by the sum, in place."""
     total = 0.0
@@ -487,7 +487,7 @@ def normalise(shares, n_components):
         shares[k] /= total
 
 
-@kernel
+@inner_kernel
 def gap_of(gains, n_components, total):
     """Largest gain less the mean: the log-likelihood cannot rise by more."""
     largest = gains[0]
@@ -496,7 +496,7 @@ def gap_of(gains, n_components, total):
     return max(largest - total, 0.0)
 
 
-@kernel
+@inner_kernel
 def prior_value(shares, n_components, prior):
     """Log prior of memberships."""
     value = 0.0
@@ -506,7 +506,7 @@ def prior_value(shares, n_components, prior):
     return value
 
 
-@kernel
+@inner_kernel
 def add_prior(shares, n_components, prior, gains):
     """Add the prior to the gains in place; returns their mean, which is the number of cells."""
     total = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,7 @@ from .callbacks import SklearnCallbacks
 from .common import digest_of, seed_of
 from .doubts import DoubtsMixin
 from .passes import fingerprint, table_sums
+from .screening import Screening, sample_size, screen_starts
 from .sklearn_api import callback_management_context, effective_n_jobs
 
 # Weight of the ones times components from which passes in float32 pay for the one that judges their end.
@@ -38,6 +40,7 @@ class FittingMixin(DoubtsMixin):
     n_init: int
     accelerate: bool
     precision: str
+    screen_starts: bool
     objective_: float
     n_reached_: int
 
@@ -121,18 +124,36 @@ class FittingMixin(DoubtsMixin):
             mixed=self.precision == "mixed" and float(sums.ones.sum()) * self._size >= MIXED_FROM,
         )
         n_init = 1 if warm else self._n_starts()
+        listeners = self._listeners(n_init, X)
+        screening = None
+        if n_init > 1 and start.rows is None and self._screens(model, sums):
+            screening = screen_starts(start, n_init, options, self._time_is_over())
         result = fit_restarts(
             model,
             sweep,
-            start,
-            n_init,
+            start if screening is None else screening,
+            n_init if screening is None else screening.n_going_on,
             options,
-            self._listeners(n_init, X),
+            listeners,
             f"{self._name} (K={self._size})",
             self._bookmark(sums, digest, seed, warm),
             model.params_type,
         )
         self._store_result(model, sweep, result, sums)
+        if screening is not None:
+            self.restarts_ = _screened_rows(screening, self.restarts_)
+
+    def _screens(self, model: Any, sums: Totals) -> bool:
+        """Whether the starts of this fit are compared on a sample first: not where all of them are wanted."""
+        bits = isinstance(sums, Totals) and not getattr(model, "keep_all", False)
+        return bits and self.screen_starts and sample_size(sums.n_rows) > 0
+
+    def _time_is_over(self) -> Callable[[], bool]:
+        """Tells whether the time limit of a fit that begins now has passed."""
+        if self.time_limit is None:
+            return lambda: False
+        end = time.monotonic() + float(self.time_limit)
+        return lambda: time.monotonic() >= end
 
     def _fit_seed(self) -> int:
         """The seed of this fit; one without a seed of its own goes on with that of its checkpoint."""
@@ -197,6 +218,17 @@ class FittingMixin(DoubtsMixin):
         }
         every = float(os.environ.get("LATENTBITS_CHECKPOINT_SECONDS", "10"))
         return Bookmark(self.checkpoint, identity, every)
+
+
+def _screened_rows(screening: Screening, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of the restarts table of all starts, by number, with what they reached on the sample."""
+    nothing = {"objective": None, "below_best": None, "n_iter": 0, "converged": False, "jumps_rejected": 0, "error": ""}
+    out = []
+    for place, start in enumerate(screening.starts):
+        row = rows[place] if place < len(rows) else nothing
+        told = {"start": start.number, "went_on": place < screening.n_going_on, "on_sample": start.value}
+        out.append({**row, **told, "n_iter_sample": start.n_iter})
+    return sorted(out, key=lambda row: row["start"])
 
 
 def _restart_row(restart: Restart, result: Result, objective: float) -> dict[str, Any]:

@@ -240,6 +240,7 @@ SHARED: Mapping[str, Check] = {
     "tol": Number(0.0),
     "accelerate": Flag(),
     "precision": OneOf(("mixed", "double")),
+    "screen_starts": Flag(),
     "n_chains": Whole(1),
     "n_warmup": Whole(0),
     "n_draws": Whole(1),
@@ -388,6 +389,8 @@ class OptimiserOptions(RunOptions):
         Numbers of the passes.  "mixed" begins large tables in float32 and ends in float64: the last passes, the objective,
         the parameters and all answers.  It changes the path of a fit, not what it climbs to.  Small tables, and families
         whose passes gain nothing by it, run in float64 all the way.
+    screen_starts : bool
+        Run the starts of a large table of bits (8,000 rows or more) on a sample of its rows first; the better half goes on.
     """
 
     max_iter: int = 1000
@@ -395,6 +398,7 @@ class OptimiserOptions(RunOptions):
     n_init: int = 5
     warm_start: bool = False
     precision: str = "mixed"
+    screen_starts: bool = True
 
 
 @option_fields

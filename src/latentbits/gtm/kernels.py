@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from ..maths.kernels import exp_shares, log1p_shares
 from ..maths.lanes_kernels import L1, L2, L7, dot_at
 
@@ -43,7 +43,7 @@ def link_rows(odds, on, seen, with_value, residual, curvature, values):
             values[j] = value
 
 
-@kernel
+@inner_kernel
 def factor_one(packed, ridges, extra, width, factor):
     """Fill ``factor`` (M * W,), which comes in as zeros, with the Cholesky factor of a packed lower half, row by row.
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from ..maths.kernels import cholesky_solve, exp_shares
 
 # A Newton step of a row with a smaller squared decrement is taken unseen: what it gains drowns in rounding.
@@ -19,7 +19,7 @@ SURE = 1e-9
 LINKS = 512
 
 
-@kernel
+@inner_kernel
 def log_odds(loadings, offset, scores, odds):
     """Fill ``odds`` (D,): offset plus loadings times scores."""
     n_columns, width = loadings.shape
@@ -33,7 +33,7 @@ def log_odds(loadings, offset, scores, odds):
         odds[j] = (a + b) + (c + d)
 
 
-@kernel
+@inner_kernel
 def row_terms(codes, odds, work, whole, work_bits, whole_bits, residual, curvature):
     """Log-likelihood of a row; ``residual`` (D,) gets x - σ and ``curvature`` σ (1 - σ), 0 at unknown cells."""
     n_columns = codes.shape[0]
@@ -59,7 +59,7 @@ def row_terms(codes, odds, work, whole, work_bits, whole_bits, residual, curvatu
     return value - math.log(product)
 
 
-@kernel
+@inner_kernel
 def normal_equations(loadings, residual, curvature, scores, ridge, gradient, hessian):
     """Fill ``gradient`` (W,) and ``hessian`` (W, W) of a row's penalised log-likelihood by its scores."""
     n_columns, width = loadings.shape
@@ -214,7 +214,7 @@ def bound_rows(codes, loadings, offset, ridge, weights, scores, sums, logs):
                         sums[j, k, m] += factor * long[m]
 
 
-@kernel
+@inner_kernel
 def bound_weight(odds):
     """tanh(θ/2) / (2 θ), 1/4 at 0: the curvature of the quadratic bound of log σ that touches at θ."""
     size = abs(odds)

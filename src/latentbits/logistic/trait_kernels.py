@@ -7,14 +7,14 @@ import math
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from ..maths.kernels import exp_shares, uniform_at
 
 # Factors 1 + exp(-ξ) multiplied before a logarithm is taken; each is at most 2.
 LINKS = 512
 
 
-@kernel
+@inner_kernel
 def inverse_of(matrix, size, factor, inverse):
     """Fill ``inverse`` (L, L) of a positive definite ``matrix``; returns half the log determinant of the matrix."""
     half = 0.0
@@ -42,7 +42,7 @@ def inverse_of(matrix, size, factor, inverse):
     return half
 
 
-@kernel
+@inner_kernel
 def spread_of(loadings, offset, mean, covariance, spread):
     """Fill ``spread`` (D,): ξ_j = √E a_j², the best place of the bound for a ~ N(v'mean + b, v' covariance v)."""
     n_columns, size = loadings.shape

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 
 # exp(-37) is below half a unit in the last place of the largest term of a sum.
 NEGLIGIBLE = -37.0
@@ -28,6 +28,9 @@ LOG2_E_SINGLE, LN_2_HIGH_SINGLE, LN_2_LOW_SINGLE = (
 S1, S2, S3, S4, S5, S6 = (np.float32(1.0 / math.factorial(n)) for n in range(1, 7))
 C9, C10, C11, C12, C13 = (1.0 / math.factorial(n) for n in range(9, 14))
 A3, A5, A7, A9, A11, A13, A15, A17, A19 = (1.0 / n for n in range(3, 20, 2))
+# Parts of the bits of a number, and the number 2^52 + m whose last bits are the whole number m, exponents counting from 1023.
+FRACTION_BITS, BITS_OF_ONE, EXPONENT_AS_NUMBER = 0xFFFFFFFFFFFFF, 0x3FF0000000000000, 0x4330000000000000
+ROOT_2, EXPONENT_ONE, EXPONENT_ZERO = 1.4142135623730951, 2.0**52 + 1023.0, 2.0**52 + 1022.0
 ROOT_2_LESS_1, LN_ROOT_2 = 0.41421356237309503, 0.34657359027997264
 GROUP = 16  # rows whose exponentials are taken together
 # 2^64 divided by the golden ratio, and the multipliers of the SplitMix64 finaliser (Steele, Lea & Flood 2014).
@@ -35,7 +38,7 @@ STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@kernel
+@inner_kernel
 def exp_shares(values, n, whole, values_bits, whole_bits):
     """Turn the first ``n`` of ``values`` (all <= 0) into their exponentials, those below exp(-37) into 0.
 
@@ -60,7 +63,7 @@ def exp_shares(values, n, whole, values_bits, whole_bits):
         values[k] = values[k] if values[k] > SMALLEST else 0.0
 
 
-@kernel
+@inner_kernel
 def exp_shares_single(values, n, whole, values_bits, whole_bits):
     """The same in float32, those below exp(-17.4) into 0; the series goes to r^6 (three units in the last place)."""
     for k in range(n):
@@ -77,7 +80,7 @@ def exp_shares_single(values, n, whole, values_bits, whole_bits):
         values[k] = values[k] if values[k] > SMALLEST_SINGLE else np.float32(0.0)
 
 
-@kernel
+@inner_kernel
 def log1p_shares(values, n, out):
     """Fill the first ``n`` of ``out`` with log(1 + x) of ``values``, all from 0 to 1.
 
@@ -94,7 +97,28 @@ def log1p_shares(values, n, out):
         out[k] = (LN_ROOT_2 if shift > 0.0 else 0.0) + 2.0 * (s + s * tail)
 
 
-@kernel
+@inner_kernel
+def log_from_one(values, n, whole, values_bits, whole_bits):
+    """Turn the first ``n`` of ``values``, all of them 1 or more, into their logarithms; arguments as in :func:`exp_shares`.
+
+    m ln 2 + log(f) with f between the roots of 1/2 and of 2, the second as in :func:`log1p_shares`.
+    """
+    for k in range(n):
+        whole_bits[k] = (values_bits[k] >> 52) | EXPONENT_AS_NUMBER
+    for k in range(n):
+        values_bits[k] = (values_bits[k] & FRACTION_BITS) | BITS_OF_ONE
+    for k in range(n):
+        large = values[k] > ROOT_2
+        f = 0.5 * values[k] if large else values[k]
+        m = whole[k] - (EXPONENT_ZERO if large else EXPONENT_ONE)
+        s = (f - 1.0) / (f + 1.0)
+        t = s * s
+        tail = ((((A19 * t + A17) * t + A15) * t + A13) * t + A11) * t + A9
+        tail = (((tail * t + A7) * t + A5) * t + A3) * t
+        values[k] = m * LN_2_HIGH + (m * LN_2_LOW + 2.0 * (s + s * tail))
+
+
+@inner_kernel
 def uniform_at(key, place):
     """A uniform with an address: the SplitMix64 finaliser of a key and a place."""
     x = key + np.uint64(place + 1) * STEP
@@ -131,7 +155,7 @@ def softmax_rows(log_joint, log_sums):
             log_sums[start + g] = tops[g] + math.log(total)
 
 
-@kernel
+@inner_kernel
 def cholesky_solve(matrix, n, vector):
     """Replace ``vector`` (n,) by the solution of matrix x = vector; the lower half of ``matrix`` is overwritten.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel
 
 # Places are unsigned, which spares checks for negative ones; so are the numbers added to them.
 L1, L2, L3, L4, L5, L6, L7, L8 = (
@@ -57,7 +57,7 @@ L25, L26, L27, L28, L29, L30, L31 = (
 L32 = np.uint64(32)
 
 
-@kernel
+@inner_kernel
 def score_8(indices, low, high, base, slope, width, k, scores):
     """Fill 8 of ``scores`` from place ``k`` on."""
     a0, a1, a2, a3, a4, a5, a6, a7 = (
@@ -84,7 +84,7 @@ def score_8(indices, low, high, base, slope, width, k, scores):
     scores[k + L4], scores[k + L5], scores[k + L6], scores[k + L7] = a4, a5, a6, a7
 
 
-@kernel
+@inner_kernel
 def score_16(indices, low, high, base, slope, width, k, scores):
     """Fill 16 of ``scores`` from place ``k`` on."""
     a0, a1, a2, a3, a4, a5, a6, a7 = (
@@ -131,7 +131,7 @@ def score_16(indices, low, high, base, slope, width, k, scores):
     scores[k + L12], scores[k + L13], scores[k + L14], scores[k + L15] = a12, a13, a14, a15
 
 
-@kernel
+@inner_kernel
 def score_32(indices, low, high, base, slope, width, k, scores):
     """Fill 32 of ``scores`` from place ``k`` on."""
     a0, a1, a2, a3, a4, a5, a6, a7 = (
@@ -218,7 +218,7 @@ def score_32(indices, low, high, base, slope, width, k, scores):
     scores[k + L28], scores[k + L29], scores[k + L30], scores[k + L31] = a28, a29, a30, a31
 
 
-@kernel
+@inner_kernel
 def spread_8(indices, low, high, shares, width, k, on):
     """Add 8 of ``shares`` from place ``k`` on."""
     a0, a1, a2, a3, a4, a5, a6, a7 = (
@@ -243,7 +243,7 @@ def spread_8(indices, low, high, shares, width, k, on):
         on[at + L7] += a7
 
 
-@kernel
+@inner_kernel
 def spread_16(indices, low, high, shares, width, k, on):
     """Add 16 of ``shares`` from place ``k`` on."""
     a0, a1, a2, a3, a4, a5, a6, a7 = (
@@ -286,7 +286,7 @@ def spread_16(indices, low, high, shares, width, k, on):
         on[at + L15] += a15
 
 
-@kernel
+@inner_kernel
 def score_row(indices, low, high, base, slope, width, count, scores):
     """Fill the first ``count`` of ``scores`` (W,): ``base`` plus the rows of ``slope`` (D * W,) at ``indices[low:high]``.
 
@@ -303,7 +303,7 @@ def score_row(indices, low, high, base, slope, width, count, scores):
         score_8(indices, low, high, base, slope, width, k, scores)
 
 
-@kernel
+@inner_kernel
 def dot_at(a, i, b, j, width):
     """Sum of ``a[i + k] * b[j + k]`` for k < width, a multiple of eight, in eight chains."""
     zero = a.dtype.type(0.0)
@@ -323,7 +323,7 @@ def dot_at(a, i, b, j, width):
     return ((s0 + s4) + (s1 + s5)) + ((s2 + s6) + (s3 + s7))
 
 
-@kernel
+@inner_kernel
 def any_of_8(values, k):
     """Whether one of eight ``values``, none of them below zero, is above it."""
     low = max(max(values[k], values[k + L1]), max(values[k + L2], values[k + L3]))
@@ -331,7 +331,7 @@ def any_of_8(values, k):
     return max(low, high) > 0.0
 
 
-@kernel
+@inner_kernel
 def spread_row(indices, low, high, shares, width, on):
     """Add ``shares`` (W,), none below zero, to the rows of ``on`` (D * W,) at the columns ``indices[low:high]``."""
     k = np.uint64(0)

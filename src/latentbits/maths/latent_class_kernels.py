@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from .kernels import GROUP, exp_shares, exp_shares_single
 from .lanes_kernels import score_row, spread_row
 
@@ -21,7 +21,7 @@ ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 RUN = 64
 
 
-@kernel
+@inner_kernel
 def largest(values, width):
     """The largest of ``values`` (K,), in four chains, as each comparison waits for the one before it."""
     a, b, c, d = values[0], values[1], values[2], values[3]
@@ -35,7 +35,7 @@ def largest(values, width):
     return max(max(a, b), max(c, d))
 
 
-@kernel
+@inner_kernel
 def total_from(values, first, width):
     """The sum of the K values from place ``first``, in four chains."""
     a, b, c, d = values[first], values[first + ONE], values[first + TWO], values[first + THREE]
@@ -49,7 +49,7 @@ def total_from(values, first, width):
     return (a + b) + (c + d)
 
 
-@kernel
+@inner_kernel
 def score_group(indptr, indices, start, n_group, base, slope, row, shares, tops):
     """Fill ``shares`` (GROUP * K,) with the scores of a group of rows below the largest of each, which ``tops`` get."""
     width = np.uint64(base.shape[0])
@@ -63,7 +63,7 @@ def score_group(indptr, indices, start, n_group, base, slope, row, shares, tops)
             shares[first + k] = row[k] - top
 
 
-@kernel
+@inner_kernel
 def sum_group(indptr, indices, weights, start, n_group, tops, shares, row, mass, on):
     """Add what a group of rows brings: ``shares`` of the classes times the weight of the row; returns the log-likelihood."""
     width = np.uint64(row.shape[0])

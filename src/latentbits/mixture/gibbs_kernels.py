@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from ..maths.lanes_kernels import score_row
 from ..maths.latent_class_kernels import largest
 
@@ -74,25 +74,25 @@ class Work(NamedTuple):
     log_weight: np.ndarray  # (S,) log old(size); log new(t) at the lowest empty slot; else minus infinity
 
 
-@kernel
+@inner_kernel
 def one_at(tables, t, m):
     """log(β + m)."""
     return tables.log_one[t, m] if m < tables.log_one.shape[1] else math.log(tables.beta[t] + m)
 
 
-@kernel
+@inner_kernel
 def zero_at(tables, t, m):
     """log(γ + m)."""
     return tables.log_zero[t, m] if m < tables.log_zero.shape[1] else math.log(tables.gamma[t] + m)
 
 
-@kernel
+@inner_kernel
 def seen_at(tables, t, m):
     """log(β + γ + m)."""
     return tables.log_seen[t, m] if m < tables.log_seen.shape[1] else math.log(tables.beta[t] + tables.gamma[t] + m)
 
 
-@kernel
+@inner_kernel
 def grown_at(table, prior, t, m):
     """log Γ(prior + m) - log Γ(prior)."""
     return table[t, m] if m < table.shape[1] else math.lgamma(prior + m) - math.lgamma(prior)
@@ -112,7 +112,7 @@ def count_rows(lists, labels, sizes, ones, others):
             others[lists.other_indices[p], k] += 1
 
 
-@kernel
+@inner_kernel
 def seen_and_zeros(size, one, other, zeros_listed):
     """Known cells and zeros of a column in a block."""
     if zeros_listed:
@@ -120,7 +120,7 @@ def seen_and_zeros(size, one, other, zeros_listed):
     return size - other, size - other - one
 
 
-@kernel
+@inner_kernel
 def refresh_plain(tables, work, k):
     """:func:`refresh` where every cell is known and all columns share one pair β, γ: a third of the time."""
     n_slots, size = work.sizes.shape[0], work.sizes[k]
@@ -140,7 +140,7 @@ def refresh_plain(tables, work, k):
     work.base[k], work.own_base[k] = base, own_base
 
 
-@kernel
+@inner_kernel
 def refresh(tables, work, zeros_listed, k):
     """Work out everything about slot ``k`` from its counts."""
     n_slots, size = work.sizes.shape[0], work.sizes[k]
@@ -169,7 +169,7 @@ def refresh(tables, work, zeros_listed, k):
     work.base[k], work.own_base[k] = base, own_base
 
 
-@kernel
+@inner_kernel
 def refresh_weights(tables, sizes, log_weight):
     """Fill ``log_weight`` (S,); returns the lowest empty slot (S if there is none), the number of blocks and one more
     than the highest slot that can be drawn."""
@@ -187,7 +187,7 @@ def refresh_weights(tables, sizes, log_weight):
     return free, alive, max(end, min(free + 1, n_slots))
 
 
-@kernel
+@inner_kernel
 def own_score(lists, work, i, k):
     """Score of row ``i`` for its own block ``k`` of two or more rows, without itself."""
     score = work.own_base[k]
@@ -198,7 +198,7 @@ def own_score(lists, work, i, k):
     return score
 
 
-@kernel
+@inner_kernel
 def pick(scores, count, uniform, places):
     """The place that ``uniform`` falls on when places weigh exp(score).
 
@@ -220,7 +220,7 @@ def pick(scores, count, uniform, places):
     return places[n - 1]
 
 
-@kernel
+@inner_kernel
 def weigh(tables, work, temperature, free, alive, own, own_value, count, scores):
     """Turn the first ``count`` likelihood scores into those of the conditional, for a row whose block is ``own``
     (-1: none).
@@ -271,7 +271,7 @@ def sweep_rows(lists, labels, order, uniforms, tables, work, zeros_listed, tempe
     return order.shape[0]
 
 
-@kernel
+@inner_kernel
 def move_row(lists, work, i, own, new):
     """Take row ``i`` out of slot ``own`` (-1: it is in none) and put it into ``new``."""
     if own >= 0:
@@ -314,7 +314,7 @@ def assign_rows(lists, base, delta, other, weights, levels, uniforms, labels):
         labels[i] = pick(scores, n_slots, uniforms[i], places)
 
 
-@kernel
+@inner_kernel
 def log_marginal(tables, sizes, ones, others, zeros_listed):
     """log p(X | partition): over blocks and columns, log B(β + c, γ + z) - log B(β, γ)."""
     total = 0.0

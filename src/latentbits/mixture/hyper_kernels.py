@@ -7,14 +7,14 @@ import math
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from ..maths.kernels import uniform_at
 
 # Stepping out ends after this many steps to a side (Neal 2003), which keeps the draw exact for any density.
 STEPS = 20
 
 
-@kernel
+@inner_kernel
 def column_density(logit, strength, ones, zeros, d):
     """log p(column d | blocks, mean, strength) for a mean with this logit, uniform a priori, up to a constant.
 

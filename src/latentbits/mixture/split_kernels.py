@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from ..maths.kernels import uniform_at
 from .gibbs_kernels import log_marginal, one_at, seen_and_zeros, seen_at, zero_at
 
 
-@kernel
+@inner_kernel
 def members_of(labels, a, b, i, j, key, out):
     """Fill ``out`` with the rows of slots ``a`` and ``b`` other than ``i`` and ``j``, in random order; returns how many."""
     count = 0
@@ -26,7 +26,7 @@ def members_of(labels, a, b, i, j, key, out):
     return count
 
 
-@kernel
+@inner_kernel
 def join(lists, i, side, sizes, ones, others):
     """Add row ``i`` to a side of a proposal."""
     sizes[side] += 1
@@ -36,7 +36,7 @@ def join(lists, i, side, sizes, ones, others):
         others[lists.other_indices[p], side] += 1
 
 
-@kernel
+@inner_kernel
 def join_counted(lists, i, side, sizes, ones, others, by_zeros, by_unknown):
     """:func:`join` for wide tables, with histograms (2, N + 1) of the sides' columns by c + u and by u."""
     sizes[side] += 1
@@ -56,7 +56,7 @@ def join_counted(lists, i, side, sizes, ones, others, by_zeros, by_unknown):
         others[d, side] += 1
 
 
-@kernel
+@inner_kernel
 def side_base(tables, side, sizes, ones, others):
     """Sum over all columns of log(γ + zeros) - log(β + γ + known cells) of a side."""
     base = 0.0
@@ -67,7 +67,7 @@ def side_base(tables, side, sizes, ones, others):
     return base
 
 
-@kernel
+@inner_kernel
 def side_base_counted(tables, side, sizes, by_zeros, by_unknown):
     """The same from the histograms, for one pair β, γ."""
     base, size = 0.0, sizes[side]
@@ -79,7 +79,7 @@ def side_base_counted(tables, side, sizes, by_zeros, by_unknown):
     return base
 
 
-@kernel
+@inner_kernel
 def side_score(lists, tables, zeros_listed, i, side, sizes, ones, others, base):
     """log p(row i | the rows of a side), from its counts and their ``base`` (0 where zeros are listed)."""
     size, score = sizes[side], base

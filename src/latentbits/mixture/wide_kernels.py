@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from .gibbs_kernels import one_at, pick, refresh_weights, seen_at, weigh, zero_at
 
 
@@ -23,7 +23,7 @@ def histograms(work, by_zeros, by_unknown):
             by_unknown[k, work.others[d, k]] += 1
 
 
-@kernel
+@inner_kernel
 def refresh_wide(tables, work, by_zeros, by_unknown, k):
     """The sums over columns of slot ``k``, with and without a row of its own."""
     size = work.sizes[k]
@@ -40,7 +40,7 @@ def refresh_wide(tables, work, by_zeros, by_unknown, k):
     work.base[k], work.own_base[k] = base, own_base
 
 
-@kernel
+@inner_kernel
 def shift(work, by_zeros, by_unknown, d, k, ones, others):
     """Change the counts of column ``d`` in slot ``k``, and the histograms with them."""
     by_zeros[k, work.ones[d, k] + work.others[d, k]] -= 1
@@ -51,7 +51,7 @@ def shift(work, by_zeros, by_unknown, d, k, ones, others):
     by_unknown[k, work.others[d, k]] += 1
 
 
-@kernel
+@inner_kernel
 def move_wide(lists, work, by_zeros, by_unknown, i, k, step):
     """Add row ``i`` to slot ``k`` (``step`` 1) or take it out (-1)."""
     work.sizes[k] += step
@@ -61,7 +61,7 @@ def move_wide(lists, work, by_zeros, by_unknown, i, k, step):
         shift(work, by_zeros, by_unknown, lists.other_indices[p], k, 0, step)
 
 
-@kernel
+@inner_kernel
 def score_wide(lists, tables, work, i, count, scores):
     """Likelihood scores of row ``i`` for the first ``count`` slots, by looking counts up."""
     for k in range(count):
@@ -79,7 +79,7 @@ def score_wide(lists, tables, work, i, count, scores):
             scores[k] += seen_at(tables, 0, seen) - zero_at(tables, 0, seen - work.ones[d, k])
 
 
-@kernel
+@inner_kernel
 def own_score_wide(lists, tables, work, i, k):
     """Score of row ``i`` for its own block ``k`` of two or more rows, without itself, by looking counts up."""
     size, score = work.sizes[k], work.own_base[k]

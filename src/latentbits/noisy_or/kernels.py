@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
+from ..maths.kernels import exp_shares, log1p_shares, log_from_one
 from .weight_kernels import make_weights, weigh_ones
 
 # log odds below this are those of a source that is off for certain.
@@ -47,7 +48,25 @@ class Climb(NamedTuple):
     on: np.ndarray  # (W,) uint8: the state
     gains: np.ndarray  # (W,) what every source adds to log P(x, s) if it is on
     grown: np.ndarray  # (L,) expm1(u) at the ones
-    factors: np.ndarray  # (W,)
+    factors: np.ndarray  # (W,) and
+    whole: np.ndarray  # (W,) work space of logarithms,
+    factors_bits: np.ndarray  # (W,) int64: the same bits
+    whole_bits: np.ndarray
+
+
+@kernel
+def make_climb(longest, width):
+    """Room for the greedy search in a row with at most ``longest`` ones."""
+    factors, whole = np.empty(width), np.empty(width)
+    return Climb(
+        np.empty(width, np.uint8),
+        np.empty(width),
+        np.empty(longest),
+        factors,
+        whole,
+        factors.view(np.int64),
+        whole.view(np.int64),
+    )
 
 
 class ProbeSums(NamedTuple):
@@ -59,7 +78,7 @@ class ProbeSums(NamedTuple):
     leak_bend: np.ndarray  # (D,) the same of f''
 
 
-@kernel
+@inner_kernel
 def log_on(u):
     """log(1 - exp(-u)), the log probability of a one."""
     if u < 0.6931471805599453:
@@ -67,7 +86,7 @@ def log_on(u):
     return math.log1p(-math.exp(-u))
 
 
-@kernel
+@inner_kernel
 def softplus(a):
     """log(1 + exp(a))."""
     if a > 0.0:
@@ -75,7 +94,7 @@ def softplus(a):
     return math.log1p(math.exp(a)) if a > OFF else 0.0
 
 
-@kernel
+@inner_kernel
 def sigmoid(a):
     """1 / (1 + exp(-a)), zero where it is below 1e-16."""
     if a > 0.0:
@@ -86,7 +105,7 @@ def sigmoid(a):
     return e / (1.0 + e)
 
 
-@kernel
+@inner_kernel
 def add_columns(indices, low, high, table, width, out):
     """Add the rows of ``table`` (D * W,) at the columns ``indices[low:high]`` to ``out`` (W,)."""
     for p in range(np.uint64(low), np.uint64(high)):
@@ -95,7 +114,7 @@ def add_columns(indices, low, high, table, width, out):
             out[k] += table[at + k]
 
 
-@kernel
+@inner_kernel
 def flip_gains(tables, indices, low, high, base, chunk, climb):
     """Fill the gains of ``climb``: what every source adds to log P(x, s) if it is on, the others being as they are.
 
@@ -103,7 +122,8 @@ def flip_gains(tables, indices, low, high, base, chunk, climb):
     """
     prob, floor = tables.prob, tables.e0
     on, gains, grown, factors = climb.on, climb.gains, climb.grown, climb.factors
-    width = np.uint64(base.shape[0])
+    n_sources = base.shape[0]
+    width = np.uint64(n_sources)
     for k in range(width):
         gains[k], factors[k] = base[k], 1.0
     count = 0
@@ -115,11 +135,13 @@ def flip_gains(tables, indices, low, high, base, chunk, climb):
         count += 1
         if count == chunk:
             count = 0
+            log_from_one(factors, n_sources, climb.whole, climb.factors_bits, climb.whole_bits)
             for k in range(width):
-                gains[k] += math.log(factors[k])
+                gains[k] += factors[k]
                 factors[k] = 1.0
+    log_from_one(factors, n_sources, climb.whole, climb.factors_bits, climb.whole_bits)
     for k in range(width):
-        gains[k] += math.log(factors[k])
+        gains[k] += factors[k]
     for k in range(width):
         if on[k]:
             gains[k] = base[k]
@@ -135,7 +157,7 @@ def flip_gains(tables, indices, low, high, base, chunk, climb):
             gains[k] += math.log(product)
 
 
-@kernel
+@inner_kernel
 def greedy(tables, indices, low, high, base, chunk, climb):
     """Climb log P(x, s) from s = 0 by the best single flip; fills ``climb``.  Returns what was gained.
 
@@ -173,7 +195,7 @@ def greedy(tables, indices, low, high, base, chunk, climb):
     return total
 
 
-@kernel
+@inner_kernel
 def gain_of(tables, indices, low, high, base, m):
     """log P(x, s) less that of s = 0, s being the sources with posteriors above one half."""
     prob, e0, width = tables.prob, tables.e0, base.shape[0]
@@ -198,39 +220,52 @@ def gain_of(tables, indices, low, high, base, m):
     return total + math.log(product)
 
 
-@kernel
-def settle(tables, indices, low, high, base, options, m, odds, weights):
-    """Alternate the ``weights`` of the ones and the posteriors ``m`` (W,) of a row until they settle.
+@inner_kernel
+def renew(odds, m, weights):
+    """Replace the posteriors ``m`` (W,) by those of the log odds ``odds`` (W,), in vectors.
+
+    Returns Σ log(1 + exp(odds)), the part of the bound that depends on the sources, and the largest change.
+    """
+    width, small, logs = odds.shape[0], weights.logs, weights.whole
+    for k in range(width):
+        small[k] = -abs(odds[k])
+    exp_shares(small, width, logs, weights.logs_bits, weights.whole_bits)
+    change = 0.0
+    for k in range(width):
+        inverse = 1.0 / (1.0 + small[k])
+        new = inverse if odds[k] >= 0.0 else small[k] * inverse
+        change = max(change, abs(new - m[k]))
+        m[k] = new
+    log1p_shares(small, width, logs)
+    value = 0.0
+    for k in range(width):
+        value += max(odds[k], 0.0) + logs[k]
+    return value, change
+
+
+@inner_kernel
+def settle(tables, indices, low, high, base, options, rival, m, odds, weights):
+    """Alternate the ``weights`` of the ones and the posteriors ``m`` (W,) of a row until they settle; returns the bound.
 
     At first q is solved for the given m, so the bound never falls from there.  ``odds`` (W,) end as the log odds behind m.
+    It ends early when the bound falls further short of ``rival`` than it has gained in a round: it would not get there.
     """
-    width, n_ones = base.shape[0], high - low
+    width, n_ones, value = base.shape[0], high - low, -np.inf
     for _ in range(options.rounds):
         for k in range(width):
             odds[k] = base[k]
         weigh_ones(tables, indices, low, n_ones, options.cell_tol, m, odds, weights)
-        change = 0.0
-        for k in range(width):
-            new = sigmoid(odds[k])
-            change = max(change, abs(new - m[k]))
-            m[k] = new
-        if change <= options.tol:
+        before = value
+        value, change = renew(odds, m, weights)
+        if change <= options.tol or value + (value - before) < rival:
             break
-
-
-@kernel
-def bound_of(odds, width):
-    """Sum of log(1 + exp(odds)): the part of the bound that depends on the sources."""
-    value = 0.0
-    for k in range(width):
-        value += softplus(odds[k])
     return value
 
 
-@kernel
+@inner_kernel
 def add_sums(tables, indices, low, n_ones, row_weight, m, weights, on, leak):
     """Add the sums of a row to ``on`` (D * W,), Σ m / (1 - exp(-θ0 - θ/q)), and to ``leak`` (D,) what q m adds to its own."""
-    theta, theta0, e0 = tables.theta, tables.theta0, tables.e0
+    alone, e0 = tables.rest, tables.e0
     winner, first, contenders, q, rest = weights.winner, weights.first, weights.contenders, weights.q, weights.rest
     width = m.shape[0]
     for p in range(n_ones):
@@ -241,7 +276,7 @@ def add_sums(tables, indices, low, n_ones, row_weight, m, weights, on, leak):
         if winner[p] >= 0:
             k = np.uint64(winner[p])
             if m[k] > 0.0:
-                left = 1.0 / math.expm1(theta0[j] + theta[at + k])
+                left = alone[at + k]
                 on[at + k] += row_weight * m[k] * left
                 leak[j] += row_weight * m[k] * (left - 1.0 / e0[j])
         elif winner[p] == -1:
@@ -272,8 +307,8 @@ def infer_rows(lists, row_weights, tables, options, shares, values, odds_out, on
         np.empty(width),
         np.empty(width),
     )
-    climb = Climb(np.empty(width, np.uint8), np.empty(width), np.empty(longest), np.empty(width))
-    weights = make_weights(longest, width)
+    climb = make_climb(longest, width)
+    weights, trial_weights = make_weights(max(longest, 1), width), make_weights(max(longest, 1), width)
     for i in range(n_rows):
         low, high = indptr[i], indptr[i + 1]
         n_ones = high - low
@@ -281,38 +316,30 @@ def infer_rows(lists, row_weights, tables, options, shares, values, odds_out, on
             base[k] = bias[k]
         add_columns(indices, low, high, theta, np.uint64(width), base)
         add_columns(unknown_indices, unknown_indptr[i], unknown_indptr[i + 1], theta, np.uint64(width), base)
-        weights.first[0] = 0
-        value = -np.inf
+        value, chosen = -np.inf, False  # whether the posteriors of the search are the better ones
         if n_ones == 0:
             for k in range(width):
                 odds[k] = base[k]
-                m[k] = sigmoid(base[k])
-            value = bound_of(odds, width)
+            value, _ = renew(odds, m, weights)
         else:
             found, cold_row = 0.0, cold
             if cold:
                 found = greedy(tables, indices, low, high, base, options.chunk, climb)
-                for k in range(width):
-                    trial[k] = sigmoid(climb.gains[k])
+                renew(climb.gains, trial, trial_weights)
             if warm:
                 for k in range(width):
                     m[k] = shares[i, k]
                 # The greedy search is of use only if it found a better state than the one at hand.
                 if cold and found <= gain_of(tables, indices, low, high, base, m) + 1e-9:
                     cold_row = False
-                settle(tables, indices, low, high, base, options, m, odds, weights)
-                value = bound_of(odds, width)
+                value = settle(tables, indices, low, high, base, options, -np.inf, m, odds, weights)
             if cold_row:
-                settle(tables, indices, low, high, base, options, trial, other, weights)
-                second = bound_of(other, width)
-                if second > value:
+                second = settle(tables, indices, low, high, base, options, value, trial, other, trial_weights)
+                chosen = second > value
+                if chosen:
                     value = second
                     for k in range(width):
                         m[k], odds[k] = trial[k], other[k]
-                else:  # the weights of the ones must be those of the posteriors that are kept
-                    for k in range(width):
-                        m[k] = shares[i, k]
-                    settle(tables, indices, low, high, base, options, m, odds, weights)
         for k in range(width):
             shares[i, k] = m[k]
         values[i] = value
@@ -320,7 +347,10 @@ def infer_rows(lists, row_weights, tables, options, shares, values, odds_out, on
             for k in range(width):
                 odds_out[i, k] = odds[k]
         if leak.shape[0] > 0 and row_weights[i] > 0.0 and n_ones > 0:
-            add_sums(tables, indices, low, n_ones, row_weights[i], m, weights, on, leak)
+            if chosen:
+                add_sums(tables, indices, low, n_ones, row_weights[i], m, trial_weights, on, leak)
+            else:
+                add_sums(tables, indices, low, n_ones, row_weights[i], m, weights, on, leak)
 
 
 @kernel

@@ -79,7 +79,8 @@ class NoisyOrModel(NoisyOrAnswers):
 
     params_type = NoisyOrParams
     row_kind = Annotated[Float, of.shares("n", "K")] | None  # not in all stages
-    fixed_size = False  # surplus sources are left out from stage to stage
+    fixed_size = False  # surplus sources are left out from stage to stage,
+    starts_over = True  # by what the table says of them, not a sample
 
     n_components: of.Size
     sums: Totals
@@ -233,6 +234,7 @@ class NoisyOrModel(NoisyOrAnswers):
             params.theta0.copy(),  # that of a fit read from a file may be read-only, a type of its own to the compiler
             e0[:, 0],
             -log_on(params.theta0),
+            (1.0 / np.expm1(params.theta0[:, None] + theta)).ravel(),
             even,
             float(np.log1p(-params.prior).sum() - params.theta0.sum()),
             max(1, int(650.0 / np.log1p(1.0 / e0.min()))),

@@ -77,6 +77,7 @@ class NoisyOrPrecomputed(NamedTuple):
     theta0: Float  # (D,)
     e0: Float  # (D,) expm1(θ0)
     top: Float  # (D,) -f(θ0)
+    rest: Float  # 1 / expm1(θ0 + θ)
     even: Float | None  # (D, K) d / K at q = 1 / K
     constant: float  # bound of an empty row without its sources
     chunk: int  # ones whose factors can be multiplied without overflow
@@ -87,7 +88,9 @@ class NoisyOrPrecomputed(NamedTuple):
         """Links and leaks as kernels take them."""
         from .weight_kernels import Tables
 
-        return Tables(self.bias, self.theta, self.prob, self.lift, self.slope, self.theta0, self.e0, self.top)
+        return Tables(
+            self.bias, self.theta, self.prob, self.lift, self.slope, self.theta0, self.e0, self.top, self.rest
+        )
 
 
 def lists_of(block: Block) -> Any:

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from .kernels import add_columns, gain_of, log_on, sigmoid
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -21,7 +21,7 @@ NOTHING = 1e-9
 MOST_STATES = 8
 
 
-@kernel
+@inner_kernel
 def uniform(state):
     """A number in [0, 1) from a counter."""
     x = state
@@ -31,7 +31,7 @@ def uniform(state):
     return float(x >> np.uint64(11)) * 2.0**-53
 
 
-@kernel
+@inner_kernel
 def row_base(lists, i, tables, base):
     """Fill ``base`` (W,): log odds of the sources of row i without any credit for its ones."""
     indptr, indices, unknown_indptr, unknown_indices = lists

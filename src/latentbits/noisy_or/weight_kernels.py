@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
+from ..maths.kernels import exp_shares, log_from_one
 
 # Sources below this posterior get no weight in the bound of a row.
 CUT = 1e-9
@@ -23,6 +24,10 @@ FAR = 50.0
 FLAT = 15.0
 # Steps after which weights are looked for by their level.
 NEWTON_STEPS = 12
+# Leaks and links (beside the leak) below which exponentials must be taken with care.
+SMALL_LEAK, SMALL_LINK = 1e-7, 1e-5
+# How far the search for the weights of a one has come.
+GOING, BEST, HARD = 0, 1, 2
 
 
 class Tables(NamedTuple):
@@ -36,6 +41,7 @@ class Tables(NamedTuple):
     theta0: np.ndarray  # (D,) strengths of leaks
     e0: np.ndarray  # (D,) expm1(θ0)
     top: np.ndarray  # (D,) -log(1 - exp(-θ0))
+    rest: np.ndarray  # (D * W,) 1 / expm1(θ0 + θ)
 
 
 class Weights(NamedTuple):
@@ -46,31 +52,48 @@ class Weights(NamedTuple):
 
     winner: np.ndarray  # (L,) int64: the source that has all the weight of a one, -1 if several share it, -2 if none
     first: np.ndarray  # (L + 1,) int64
-    contenders: np.ndarray  # (L * W,) int64
+    contenders: np.ndarray  # (L * W + 1,) int64
     q: np.ndarray  # (L * W,)
     credit: np.ndarray  # (L * W,) q d
     rest: np.ndarray  # (L * W,) 1 / expm1(θ0 + θ/q)
     candidates: np.ndarray  # (W,) int64: the sources that may have weight in this row
     work: np.ndarray  # (2, W) slopes and bends
+    shared: np.ndarray  # (L,) int64: the ones that several sources share
+    state: np.ndarray  # (L,) int64: how far the search for their weights has come
+    values: np.ndarray  # (L,) what their weights have reached
+    pairs: np.ndarray  # (7, L * W) numbers of every contender: see :func:`share_cells`
+    logs: np.ndarray  # (L * W,) and
+    whole: np.ndarray  # (L * W,) work space of exponentials and logarithms,
+    logs_bits: np.ndarray  # (L * W,) int64: the same bits
+    whole_bits: np.ndarray
 
 
 @kernel
 def make_weights(n_ones, width):
     """Room for the weights of a row with at most ``n_ones`` ones."""
     size = n_ones * width
+    logs, whole = np.empty(size), np.empty(size)
     return Weights(
         np.empty(n_ones, np.int64),
         np.zeros(n_ones + 1, np.int64),
-        np.empty(size, np.int64),
+        np.empty(size + 1, np.int64),
         np.empty(size),
         np.empty(size),
         np.empty(size),
         np.empty(width, np.int64),
         np.empty((2, width)),
+        np.empty(n_ones, np.int64),
+        np.empty(n_ones, np.int64),
+        np.empty(n_ones),
+        np.empty((7, size)),
+        logs,
+        whole,
+        logs.view(np.int64),
+        whole.view(np.int64),
     )
 
 
-@kernel
+@inner_kernel
 def lift_of(t, theta0, top):
     """d, φ and 1 / expm1(θ0 + t) at a strength t: see the module text of :mod:`.model`."""
     if t > FAR:
@@ -85,7 +108,7 @@ def lift_of(t, theta0, top):
     return d, d - t * left, left
 
 
-@kernel
+@inner_kernel
 def share_cell(at, theta0, top, start, n_sources, m, theta, tol, weights):
     """Best ``weights`` of the sources that contend for a one, by Newton steps.
 
@@ -134,7 +157,7 @@ def share_cell(at, theta0, top, start, n_sources, m, theta, tol, weights):
         credit[c] = q[c] * d
 
 
-@kernel
+@inner_kernel
 def strength_at(wanted, least, theta0, top):
     """The t ≥ ``least`` at which φ(t) is ``wanted``, which is below ``top``: Newton steps inside a bracket."""
     low, high = least, FAR
@@ -159,7 +182,7 @@ def strength_at(wanted, least, theta0, top):
     return t
 
 
-@kernel
+@inner_kernel
 def fill_up(at, theta0, top, start, n_sources, m, theta, sources, q):
     """Best weights by their level: all with weight have the same slope m φ(θ/q), and the weights sum to one."""
     end = start + n_sources
@@ -192,7 +215,7 @@ def fill_up(at, theta0, top, start, n_sources, m, theta, sources, q):
         q[c] /= total
 
 
-@kernel
+@inner_kernel
 def weights_at(level, at, theta0, top, start, n_sources, m, theta, sources, q):
     """Fill ``q`` with the weights at which slopes are ``level``; returns their sum and its derivative."""
     total, change = 0.0, 0.0
@@ -208,7 +231,7 @@ def weights_at(level, at, theta0, top, start, n_sources, m, theta, sources, q):
     return total, change
 
 
-@kernel
+@inner_kernel
 def list_candidates(m, candidates):
     """Fill ``candidates`` (W,) with the sources whose posteriors ``m`` (W,) are not next to nothing; returns their number."""
     n_candidates = 0
@@ -219,31 +242,28 @@ def list_candidates(m, candidates):
     return n_candidates
 
 
-@kernel
+@inner_kernel
 def contend(at, top, candidates, n_candidates, m, theta, slope, start, contenders):
-    """Which sources have weight at a one: fills ``contenders`` from place ``start``, the best first; returns their number.
+    """Which sources have weight at a one: fills ``contenders`` from place ``start`` on; returns their number.
 
-    A source takes all if no other could do better with a little than it does with all.
+    A source takes all if no other could do better with a little than it does with all.  One place more than that of the
+    last contender may be written to: a branch would cost more.
     """
-    best, most = -1, 0.0
+    most = 0.0
     for c in range(n_candidates):
-        k = candidates[c]
-        gain = m[k] * slope[at + k]
-        if gain > most:
-            best, most = k, gain
-    if best < 0:
+        gain = m[candidates[c]] * slope[at + candidates[c]]
+        most = gain if gain > most else most
+    if most == 0.0:
         return 0
-    contenders[start] = best
-    limit, n_sources = most / top, 1
+    limit, n_sources = most / top, 0
     for c in range(n_candidates):
         k = candidates[c]
-        if m[k] > limit and k != best and theta[at + k] > WEAK:
-            contenders[start + n_sources] = k
-            n_sources += 1
+        contenders[start + n_sources] = k
+        n_sources += (m[k] > limit) & (theta[at + k] > WEAK)
     return n_sources
 
 
-@kernel
+@inner_kernel
 def first_weights(at, start, n_sources, m, theta, sources, q):
     """Weights in proportion to m θ, from which the best ones are looked for."""
     total = 0.0
@@ -254,15 +274,116 @@ def first_weights(at, start, n_sources, m, theta, sources, q):
         q[c] = max(q[c] / total, 1e-12)
 
 
-@kernel
+@inner_kernel
+def look_at_pairs(weights, n):
+    """Value, slope and bend of all contenders at their weights, in vectors."""
+    own, strength, leaking, fading, gain, bend, t = weights.pairs
+    q, credit, rest, work, whole = weights.q, weights.credit, weights.rest, weights.logs, weights.whole
+    for c in range(n):
+        t[c] = strength[c] / q[c]
+        work[c] = -t[c]
+    exp_shares(work, n, whole, weights.logs_bits, weights.whole_bits)
+    for c in range(n):
+        faded = fading[c] * work[c]
+        rest[c] = faded / (1.0 - faded)
+    for c in range(n):  # d = log(1 + (1 - exp(-t)) / expm1(θ0))
+        work[c] = 1.0 + (1.0 - work[c]) * leaking[c]
+    log_from_one(work, n, whole, weights.logs_bits, weights.whole_bits)
+    for c in range(n):
+        credit[c] = q[c] * work[c]
+    for c in range(n):
+        work[c] -= t[c] * rest[c]
+    for c in range(n):
+        gain[c] = own[c] * work[c]
+    for c in range(n):
+        work[c] = t[c] * t[c] * rest[c] * (1.0 + rest[c])
+    for c in range(n):
+        work[c] = work[c] if t[c] < FLAT else 0.0
+    for c in range(n):
+        bend[c] = own[c] * work[c] / q[c]
+
+
+@inner_kernel
+def newton_cell(start, end, step, tol, value, q, credit, pairs):
+    """One Newton step of the weights of a one; returns whether they are best (1), to be looked for otherwise (2), or on
+    their way (0), and their value."""
+    own, gain, bend = pairs[0], pairs[4], pairs[5]
+    new, largest, mean, pull, give = 0.0, 0.0, 0.0, 0.0, 0.0
+    for c in range(start, end):
+        new += own[c] * credit[c]
+        largest = max(largest, gain[c])
+        mean += q[c] * gain[c]
+        if bend[c] > 0.0:
+            pull += gain[c] / bend[c]
+            give += 1.0 / bend[c]
+    if largest - mean <= tol:
+        return BEST, new
+    if new < value or step == NEWTON_STEPS or give == 0.0:
+        return HARD, new
+    # No weight changes more than five-fold; those too small to bend anything go up or down by that.
+    level, total = pull / give, 0.0
+    for c in range(start, end):
+        change = gain[c] - level
+        if bend[c] > 0.0:
+            q[c] = min(max(q[c] + change / bend[c], 0.2 * q[c]), 5.0 * q[c])
+        else:
+            q[c] = max(q[c] * (5.0 if change > 0.0 else 0.2), 1e-300)
+        total += q[c]
+    for c in range(start, end):
+        q[c] /= total
+    return GOING, new
+
+
+@inner_kernel
+def share_cells(tables, indices, low, n_shared, tol, m, weights):
+    """Best ``weights`` of all ones that several sources share, by Newton steps, all of them at a time.
+
+    They stand in ``weights.shared``, their contenders one after the other.  Exponentials and logarithms are taken in
+    vectors; ones with strengths too small for that, and those for which Newton steps do not do, are left to
+    :func:`share_cell`.
+    """
+    theta, theta0, e0, top = tables.theta, tables.theta0, tables.e0, tables.top
+    first, contenders, q, credit = weights.first, weights.contenders, weights.q, weights.credit
+    shared, state, values, pairs = weights.shared, weights.state, weights.values, weights.pairs
+    width, n_pairs = np.int64(m.shape[0]), 0
+    for s in range(n_shared):
+        p = shared[s]
+        j = np.int64(indices[low + p])
+        state[s], values[s] = GOING if theta0[j] > SMALL_LEAK else HARD, -1.0
+        for c in range(first[p], first[p + 1]):
+            k = contenders[c]
+            strength = theta[j * width + k]
+            pairs[0, c], pairs[1, c], pairs[2, c], pairs[3, c] = m[k], strength, 1.0 / e0[j], 1.0 / (1.0 + e0[j])
+            if strength < SMALL_LINK * min(theta0[j], 1.0):
+                state[s] = HARD
+        n_pairs = first[p + 1]
+    for step in range(NEWTON_STEPS + 1):
+        look_at_pairs(weights, n_pairs)
+        going = 0
+        for s in range(n_shared):
+            if state[s] == GOING:
+                p = shared[s]
+                state[s], values[s] = newton_cell(first[p], first[p + 1], step, tol, values[s], q, credit, pairs)
+                going += state[s] == GOING
+        if going == 0:
+            break
+    for s in range(n_shared):
+        if state[s] == HARD:
+            p = shared[s]
+            j, n = np.int64(indices[low + p]), first[p + 1] - first[p]
+            first_weights(j * width, first[p], n, m, theta, contenders, q)
+            share_cell(j * width, theta0[j], top[j], first[p], n, m, theta, tol, weights)
+
+
+@inner_kernel
 def weigh_ones(tables, indices, low, n_ones, cell_tol, m, odds, weights):
     """Find the ``weights`` of the ones of a row for its posteriors ``m`` (W,); their credit is added to ``odds`` (W,)."""
-    theta, lift, slope, theta0, top = tables.theta, tables.lift, tables.slope, tables.theta0, tables.top
+    theta, lift, slope, top = tables.theta, tables.lift, tables.slope, tables.top
     winner, first, contenders, q, credit = weights.winner, weights.first, weights.contenders, weights.q, weights.credit
     candidates = weights.candidates
     n_candidates = list_candidates(m, candidates)
     width = m.shape[0]
-    place = 0
+    place, n_shared = 0, 0
     for p in range(n_ones):
         j = np.int64(indices[low + p])
         at = j * width
@@ -276,11 +397,14 @@ def weigh_ones(tables, indices, low, n_ones, cell_tol, m, odds, weights):
         else:
             winner[p] = -1
             first_weights(at, place, n_sources, m, theta, contenders, q)
-            share_cell(at, theta0[j], top[j], place, n_sources, m, theta, cell_tol, weights)
-            for c in range(n_sources):
-                odds[contenders[place + c]] += credit[place + c]
+            weights.shared[n_shared] = p
+            n_shared += 1
             place += n_sources
     first[n_ones] = place
+    if n_shared > 0:
+        share_cells(tables, indices, low, n_shared, cell_tol, m, weights)
+        for c in range(place):
+            odds[contenders[c]] += credit[c]
 
 
 @kernel

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..jit import kernel
+from ..jit import inner_kernel, kernel
 from ..maths.kernels import MIX_1, MIX_2, STEP, exp_shares_single
 from ..maths.lanes_kernels import dot_at
 
@@ -18,7 +18,7 @@ ZERO, ONE = np.float32(0.0), np.float32(1.0)
 UNIT = np.float32(2.0**-24)
 
 
-@kernel
+@inner_kernel
 def uniform_single(key, place):
     """A uniform of 24 bits with an address: the SplitMix64 finaliser of a key and a place."""
     x = key + (np.uint64(place) + np.uint64(1)) * STEP
@@ -44,7 +44,7 @@ def logistic_rows(inputs, bias, work, whole, out):
             out[i, k] = inverse if inputs[i, k] >= ZERO else small * inverse
 
 
-@kernel
+@inner_kernel
 def draw_rows(chances, key, out):
     """Fill ``out`` (n, H) with ones that have these ``chances``."""
     n_rows, n_units = chances.shape

@@ -1,0 +1,140 @@
+"""Several starts of a large table: all of them run on a sample of its rows, and only the better half goes on.
+
+A start that has settled on the sample is nearly where it would be after many passes over the table, so that it needs few
+more there (some families begin anew: ``Model.starts_over``); and of starts that end far apart the sample tells the better
+ones.  Rows of the sample have the weight of those
+that they stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.block import Block
+from ..data.source import Source
+from ..engine.em import EMOptions, Point, State, Step, em
+from ..engine.protocols import Model, Params, Rows, StreamedRows, Sweep
+from ..engine.restarts import Starts, init_rows
+from ..engine.sweep import LocalSweep
+from ..maths.row_sample import sample_rows
+
+# Rows of the sample: a quarter of the table, at least and at most so many; smaller tables are not screened.
+SHARE, LEAST_ROWS, MOST_ROWS = 4, 2000, 8192
+# Passes over the sample, and how much sooner than on the table starts are taken to have settled.
+MOST_PASSES, LOOSER = 100, 10.0
+# Blocks of the sample, for threads.
+N_BLOCKS = 4
+
+
+class SampleSource:
+    """The rows of a sample as a table of its own."""
+
+    def __init__(self, block: Block, labels: Any) -> None:
+        self.shape, self.labels = (block.n_rows, block.n_columns), labels
+        self.starts = (np.arange(N_BLOCKS + 1) * block.n_rows // N_BLOCKS).astype(np.int64)
+        self.blocks = [
+            replace(block.take(np.arange(low, high)), start=int(low))
+            for low, high in zip(self.starts[:-1], self.starts[1:])
+        ]
+        self.n_blocks = N_BLOCKS
+
+    def block(self, b: int) -> Block:
+        """Block number ``b``."""
+        return self.blocks[b]
+
+
+class Screened(NamedTuple):
+    """How a start ended on the sample."""
+
+    number: int
+    value: float
+    params: Params
+    complete: bool
+    n_iter: int
+
+
+@dataclass(frozen=True)
+class Screening:
+    """All starts, the better ones first, and how many of them go on."""
+
+    model: Model
+    sweep: Sweep
+    anew: Starts
+    starts: list[Screened]
+
+    @property
+    def n_going_on(self) -> int:
+        """The better half."""
+        return max(1, len(self.starts) // 2)
+
+    def __call__(self, place: int) -> Point:
+        """Where the start at a place of the ranking goes on."""
+        start = self.starts[place]
+        model, nothing = self.model, [None] * self.sweep.n_blocks
+        if model.starts_over:
+            return self.anew(start.number)
+        if model.has_row_state and isinstance(model, StreamedRows):
+            rows: Rows = self.sweep.map(_FoldIn(model), nothing, start.params)[1]
+        else:
+            rows = init_rows(model, self.sweep, start.params, self.anew.seed, start.number)
+        return Point(start.params, rows)
+
+
+class _FoldIn:
+    """Row state of a block at given parameters."""
+
+    def __init__(self, model: StreamedRows) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, rows: None, params: Params) -> tuple[None, Any]:
+        return None, self.model.stream_rows(block, params)
+
+
+def sample_size(n_rows: int) -> int:
+    """Rows of the sample of a table with so many rows; 0 if it is too small to be screened."""
+    wanted = min(n_rows // SHARE, MOST_ROWS)
+    return wanted if wanted >= LEAST_ROWS else 0
+
+
+def _last_step(steps: Iterator[Step], is_over: Callable[[], bool]) -> Step:
+    """The last step that there is time for."""
+    step = next(steps)
+    while not is_over():
+        following = next(steps, None)
+        if following is None:
+            break
+        step = following
+    return step
+
+
+def screen_starts(starts: Starts, n_init: int, options: EMOptions, is_over: Callable[[], bool]) -> Screening | None:
+    """Run all starts on a sample; None if the table has too few distinct rows for that, or none could be completed."""
+    model, sweep, seed = starts.model, starts.sweep, starts.seed
+    source: Source = sweep.source
+    sample = sample_rows(sweep, sample_size(source.shape[0]))
+    if sample.share > 1.0 / 2.0:
+        return None
+    block = sample._replace(weights=sample.weights * (sample.total / sample.weights.sum())).block(source.shape[1])
+    small: Any = LocalSweep(SampleSource(block, source.labels), getattr(sweep, "n_jobs", 1))
+    quick = replace(options, tol=LOOSER * options.tol, max_iter=min(options.max_iter, MOST_PASSES))
+    found: list[Screened] = []
+    for number in range(n_init):
+        if found and is_over():
+            break
+        try:
+            params = starts.init(small, seed, number)
+            begin = Point(params, init_rows(model, small, params, seed, number))
+            step = _last_step(em(model, small, State(begin), quick), is_over)
+        except (ArithmeticError, np.linalg.LinAlgError):
+            continue
+        if step.state.accepted is not None:
+            params, n_iter = step.state.accepted.params, step.state.iteration
+            found.append(Screened(number, step.state.objective, params, step.last, n_iter))
+    if not found:
+        return None
+    ranked = sorted(found, key=lambda start: (not start.complete, -start.value, start.number))
+    return Screening(model, sweep, starts, ranked)
