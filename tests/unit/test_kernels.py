@@ -294,7 +294,7 @@ def test_aspect_fold_in_as_python():
 def test_logistic_rows_as_python(name):
     rng = np.random.default_rng(0)
     codes = rng.choice(np.array([0, 1, 2], np.uint8), (3, 10))
-    loadings, offset = rng.standard_normal((10, 4)), rng.standard_normal(10)
+    loadings, offset = rng.standard_normal((4, 10)), rng.standard_normal(10)
     outs = []
     for function in (getattr(logistic_kernels, name), getattr(logistic_kernels, name).py_func):
         scores, logs = np.zeros((3, 4)), np.zeros(3)
@@ -302,7 +302,7 @@ def test_logistic_rows_as_python(name):
             rest = np.zeros((3, 10))
             function(codes, loadings, offset, 0.1, 1e-10, scores, rest, logs)
         elif name == "curve_rows":
-            rest, scores, turn = np.zeros((10, 5)), np.ones((3, 4)), np.linspace(-1, 1, 50).reshape(10, 5)
+            rest, scores, turn = np.zeros((5, 10)), np.ones((3, 4)), np.linspace(-1, 1, 50).reshape(5, 10)
             function(codes, loadings, offset, 0.1, np.arange(3.0), scores, turn, rest)
         else:
             rest = np.zeros((10, 5, 6))

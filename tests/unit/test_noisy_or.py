@@ -312,8 +312,8 @@ def test_greedy_search_finds_the_best_state():
         _, indices = block.ones.lists()
         width = len(precomputed.bias)
         base = precomputed.bias + precomputed.theta.reshape(14, width)[indices].sum(axis=0)
-        on, gains = np.zeros(width, np.uint8), np.zeros(width)
-        climb = kernels.Climb(on, gains, np.empty(20), np.empty(width))
+        climb = kernels.make_climb(20, width)
+        on, gains = climb.on, climb.gains
         gained = kernels.greedy(precomputed.tables(), indices, 0, len(indices), base, 16, climb)
         state = on[:5].astype(float)
         here = twin.log_joint(X[0], state, *params[:3])

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..jit import inner_kernel, kernel
 from ..maths.kernels import cholesky_solve
+from ..maths.lanes_kernels import dot_rows, total_of
 
 # Probabilities are kept this far from 0 and 1 where they are divided by, and only there.
 EDGE = 1e-12
@@ -96,28 +97,6 @@ def log_product(cells):
             j += ONE
         total += math.log(product)
     return total + math.log(whole)
-
-
-@inner_kernel
-def total_of(values, first, last):
-    """The sum of ``values[first:last]``, in eight chains."""
-    zero = values.dtype.type(0.0)
-    a, b, c, d, e, f, g, h = zero, zero, zero, zero, zero, zero, zero, zero
-    j = first
-    while j + EIGHT <= last:
-        a += values[j]
-        b += values[j + ONE]
-        c += values[j + TWO]
-        d += values[j + THREE]
-        e += values[j + FOUR]
-        f += values[j + FIVE]
-        g += values[j + SIX]
-        h += values[j + SEVEN]
-        j += EIGHT
-    while j < last:
-        a += values[j]
-        j += ONE
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
 @kernel
@@ -258,27 +237,6 @@ def renew_shares(shares, gains, concentration):
         else:
             for k in range(n_components):
                 shares[i, k] = 1.0 / n_components
-
-
-@inner_kernel
-def dot_rows(a, b, n):
-    """Sum of a[i] * b[i] for i < n, in eight chains."""
-    x0, x1, x2, x3, x4, x5, x6, x7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    i = 0
-    while i + 8 <= n:
-        x0 += a[i] * b[i]
-        x1 += a[i + 1] * b[i + 1]
-        x2 += a[i + 2] * b[i + 2]
-        x3 += a[i + 3] * b[i + 3]
-        x4 += a[i + 4] * b[i + 4]
-        x5 += a[i + 5] * b[i + 5]
-        x6 += a[i + 6] * b[i + 6]
-        x7 += a[i + 7] * b[i + 7]
-        i += 8
-    while i < n:
-        x0 += a[i] * b[i]
-        i += 1
-    return ((x0 + x1) + (x2 + x3)) + ((x4 + x5) + (x6 + x7))
 
 
 @inner_kernel

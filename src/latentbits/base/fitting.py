@@ -25,7 +25,7 @@ from .passes import fingerprint, table_sums
 from .screening import Screening, sample_size, screen_starts
 from .sklearn_api import callback_management_context, effective_n_jobs
 
-# Weight of the ones times components from which passes in float32 pay for the one that judges their end.
+# Work of a pass from which passes in float32 pay for the one that judges their end.
 MIXED_FROM = 500_000
 
 
@@ -121,7 +121,7 @@ class FittingMixin(DoubtsMixin):
             scale=max(1.0, sums.n_cells),
             accelerate=self.accelerate,
             strict=os.environ.get("LATENTBITS_STRICT", "") == "1",
-            mixed=self.precision == "mixed" and float(sums.ones.sum()) * self._size >= MIXED_FROM,
+            mixed=self.precision == "mixed" and self._pass_work(sums) >= MIXED_FROM,
         )
         n_init = 1 if warm else self._n_starts()
         listeners = self._listeners(n_init, X)
@@ -142,6 +142,10 @@ class FittingMixin(DoubtsMixin):
         self._store_result(model, sweep, result, sums)
         if screening is not None:
             self.restarts_ = _screened_rows(screening, self.restarts_)
+
+    def _pass_work(self, sums: Totals) -> float:
+        """About how many multiplications a pass takes."""
+        return float(sums.ones.sum()) * self._size
 
     def _screens(self, model: Any, sums: Totals) -> bool:
         """Whether the starts of this fit are compared on a sample first: not where all of them are wanted."""

@@ -87,7 +87,7 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
         "latent_sample_": Annotated[Any, of.reals("R", "K")],
     }
     score_kind = "estimate"
-    work = 16
+    work = 2
     needs_variation = True
     criterion = "cells"  # every row brings parameters of its own, for which BIC and AIC have no theory
     option_checks: ClassVar[Mapping[str, Check]] = {
@@ -108,6 +108,9 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
     def _check_together(self) -> None:
         if self.ridge == 0:
             raise InputError(f"{self._name}: ridge must be above 0; without it the log odds grow without bound.")
+
+    def _pass_work(self, sums: Totals) -> float:
+        return sums.n_cells * self._size
 
     def _build_model(self, sums: Totals) -> LogisticModel:
         return LogisticModel(

@@ -1,96 +1,121 @@
 # mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, check-untyped-defs=False
 """Loops of logistic PCA: the scores of every row given the loadings, and what the loadings need of them.
 
-Loadings come as (D, W), W being the number of components padded to a multiple of four with zeros.
+Loadings come as (K, D): columns of the table lie together, so that loops over them run in vector registers.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ..jit import inner_kernel, kernel
 from ..maths.kernels import cholesky_solve, exp_shares
+from ..maths.lanes_kernels import dot_rows, log_growth, total_of
 
 # A Newton step of a row with a smaller squared decrement is taken unseen: what it gains drowns in rounding.
 SURE = 1e-9
-# Factors 1 + exp(-|θ|) multiplied before a logarithm is taken; each is at most 2.
-LINKS = 512
+
+
+class Cells(NamedTuple):
+    """What is worked out of every cell of a row (D,), and work space."""
+
+    small: np.ndarray  # exp(-|θ|)
+    terms: np.ndarray
+    small_bits: np.ndarray  # int64: the same bits
+    terms_bits: np.ndarray
+    residual: np.ndarray  # x - σ
+    curvature: np.ndarray  # σ (1 - σ)
+    scaled: np.ndarray
 
 
 @inner_kernel
 def log_odds(loadings, offset, scores, odds):
     """Fill ``odds`` (D,): offset plus loadings times scores."""
-    n_columns, width = loadings.shape
-    for j in range(n_columns):
-        a, b, c, d = offset[j], 0.0, 0.0, 0.0
-        for k in range(0, width, 4):
-            a += loadings[j, k] * scores[k]
-            b += loadings[j, k + 1] * scores[k + 1]
-            c += loadings[j, k + 2] * scores[k + 2]
-            d += loadings[j, k + 3] * scores[k + 3]
-        odds[j] = (a + b) + (c + d)
+    for j in range(odds.shape[0]):
+        odds[j] = offset[j]
+    for k in range(loadings.shape[0]):
+        add_row(loadings[k], scores[k], odds)
 
 
 @inner_kernel
-def row_terms(codes, odds, work, whole, work_bits, whole_bits, residual, curvature):
-    """Log-likelihood of a row; ``residual`` (D,) gets x - σ and ``curvature`` σ (1 - σ), 0 at unknown cells."""
-    n_columns = codes.shape[0]
+def add_row(row, factor, out):
+    """Add ``factor`` times ``row`` (D,) to ``out`` (D,)."""
+    for j in range(out.shape[0]):
+        out[j] += factor * row[j]
+
+
+@inner_kernel
+def row_terms(codes, odds, cells):
+    """Log-likelihood of a row; fills the residual x - σ and the curvature σ (1 - σ) of ``cells``, 0 at unknown ones."""
+    n_columns, small, terms, residual, curvature = (
+        codes.shape[0],
+        cells.small,
+        cells.terms,
+        cells.residual,
+        cells.curvature,
+    )
     for j in range(n_columns):
-        work[j] = -abs(odds[j])
-    exp_shares(work, n_columns, whole, work_bits, whole_bits)
-    value, product = 0.0, 1.0
+        small[j] = -abs(odds[j])
+    exp_shares(small, n_columns, terms, cells.small_bits, cells.terms_bits)
+    for j in range(n_columns):
+        inverse = 1.0 / (1.0 + small[j])
+        on = inverse if odds[j] >= 0.0 else small[j] * inverse
+        residual[j] = (1.0 if codes[j] == 1 else 0.0) - on
+        curvature[j] = small[j] * inverse * inverse
+    # x θ - log(1 + exp θ) = (x - [θ > 0]) θ - log(1 + exp(-|θ|))
+    for j in range(n_columns):
+        terms[j] = (1.0 if codes[j] == 1 else 0.0) * odds[j] - max(odds[j], 0.0)
     for j in range(n_columns):
         known = 1.0 if codes[j] < 2 else 0.0
-        x = 1.0 if codes[j] == 1 else 0.0
-        inverse = 1.0 / (1.0 + work[j])
-        on = inverse if odds[j] >= 0.0 else work[j] * inverse
-        residual[j] = known * (x - on)
-        curvature[j] = known * work[j] * inverse * inverse
-        # x θ - log(1 + exp θ) = (x - [θ > 0]) θ - log(1 + exp(-|θ|))
-        value += known * (x * odds[j] - max(odds[j], 0.0))
-        work[j] = 1.0 + known * work[j]
-    for j in range(n_columns):
-        product *= work[j]
-        if j % LINKS == LINKS - 1:
-            value -= math.log(product)
-            product = 1.0
-    return value - math.log(product)
+        small[j] *= known
+        terms[j] *= known
+        residual[j] *= known
+        curvature[j] *= known
+    return total_of(terms, np.uint64(0), np.uint64(n_columns)) - log_growth(small)
 
 
 @inner_kernel
-def normal_equations(loadings, residual, curvature, scores, ridge, gradient, hessian):
-    """Fill ``gradient`` (W,) and ``hessian`` (W, W) of a row's penalised log-likelihood by its scores."""
-    n_columns, width = loadings.shape
-    for k in range(width):
-        gradient[k] = -ridge * scores[k]
-        for m in range(width):
-            hessian[k, m] = 0.0
-        hessian[k, k] = ridge
-    for j in range(n_columns):
-        e, c = residual[j], curvature[j]
-        for k in range(width):
-            gradient[k] += e * loadings[j, k]
-        if c > 1e-14:
-            for k in range(width):
-                factor = c * loadings[j, k]
-                for m in range(width):
-                    hessian[k, m] += factor * loadings[j, m]
+def normal_equations(loadings, cells, scores, ridge, gradient, hessian):
+    """Fill ``gradient`` (K,) and ``hessian`` (K, K) of a row's penalised log-likelihood by its scores."""
+    n_components, n_columns, scaled = loadings.shape[0], loadings.shape[1], cells.scaled
+    for k in range(n_components):
+        gradient[k] = dot_rows(cells.residual, loadings[k], n_columns) - ridge * scores[k]
+        for j in range(n_columns):
+            scaled[j] = cells.curvature[j] * loadings[k, j]
+        for m in range(k + 1):
+            hessian[k, m] = dot_rows(scaled, loadings[m], n_columns)
+            hessian[m, k] = hessian[k, m]
+        hessian[k, k] += ridge
+
+
+@kernel
+def make_cells(n_columns):
+    """Room for what is worked out of every cell of a row."""
+    small, terms = np.empty(n_columns), np.empty(n_columns)
+    return Cells(
+        small,
+        terms,
+        small.view(np.int64),
+        terms.view(np.int64),
+        np.empty(n_columns),
+        np.empty(n_columns),
+        np.empty(n_columns),
+    )
 
 
 @kernel
 def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
-    """Best scores of every row given the loadings, by damped Newton steps from ``scores`` (n, W), which is filled.
+    """Best scores of every row given the loadings, by damped Newton steps from ``scores`` (n, K), which is filled.
 
     ``residuals`` (n, D) get x - σ there, ``logs`` (n,) the log-likelihood without the penalty.  Rows stop when the squared
     Newton decrement is below ``tol``.
     """
     n_rows, n_columns = codes.shape
-    width = loadings.shape[1]
-    odds, residual, curvature = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
-    work, whole = np.empty(n_columns), np.empty(n_columns)
-    work_bits, whole_bits = work.view(np.int64), whole.view(np.int64)
+    width = loadings.shape[0]
+    odds, cells = np.empty(n_columns), make_cells(n_columns)
     gradient, hessian, trial = np.empty(width), np.empty((width, width)), np.empty(width)
     for i in range(n_rows):
         for k in range(width):
@@ -99,7 +124,7 @@ def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
         for step in range(200):
             # 1. Look at the trial; shorten the step until it does not lose.
             log_odds(loadings, offset, trial, odds)
-            plain = row_terms(codes[i], odds, work, whole, work_bits, whole_bits, residual, curvature)
+            plain = row_terms(codes[i], odds, cells)
             size = 0.0
             for k in range(width):
                 size += trial[k] * trial[k]
@@ -114,11 +139,9 @@ def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
             logs[i] = plain
             for k in range(width):
                 scores[i, k] = trial[k]
-            for j in range(n_columns):
-                residuals[i, j] = residual[j]
             if decrement < tol:
                 break
-            normal_equations(loadings, residual, curvature, trial, ridge, gradient, hessian)
+            normal_equations(loadings, cells, trial, ridge, gradient, hessian)
             decrement = 0.0
             for k in range(width):
                 trial[k] = gradient[k]
@@ -128,61 +151,55 @@ def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
             length = 1.0
             for k in range(width):
                 trial[k] = scores[i, k] + gradient[k]
+        for j in range(n_columns):
+            residuals[i, j] = cells.residual[j]
 
 
 @kernel
 def curve_rows(codes, loadings, offset, ridge, weights, scores, turn, sums):
-    """Add to ``sums`` (D, W + 1) how the slope by (loadings, offset) changes along ``turn`` (D, W + 1), rows at their best.
+    """Add to ``sums`` (K + 1, D) how the slope by (loadings, offset) changes along ``turn`` (K + 1, D), rows at their best.
 
-    The scores (n, W) move along: A du = dV r - V c (dV u + dμ) with A = V c V' + ρ, r the residual, c the curvature.
+    The scores (n, K) move along: A du = dV r - V c (dV u + dμ) with A = V c V' + ρ, r the residual, c the curvature.
     """
     n_rows, n_columns = codes.shape
-    width = loadings.shape[1]
-    odds, residual, curvature = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
-    work, whole = np.empty(n_columns), np.empty(n_columns)
-    work_bits, whole_bits = work.view(np.int64), whole.view(np.int64)
+    width = loadings.shape[0]
+    odds, move, cells = np.empty(n_columns), np.empty(n_columns), make_cells(n_columns)
     gradient, hessian, vector = np.empty(width), np.empty((width, width)), np.empty(width)
     for i in range(n_rows):
         log_odds(loadings, offset, scores[i], odds)
-        row_terms(codes[i], odds, work, whole, work_bits, whole_bits, residual, curvature)
-        normal_equations(loadings, residual, curvature, scores[i], ridge, gradient, hessian)
+        row_terms(codes[i], odds, cells)
+        normal_equations(loadings, cells, scores[i], ridge, gradient, hessian)
+        log_odds(turn[:width], turn[width], scores[i], move)
+        for j in range(n_columns):
+            odds[j] = cells.curvature[j] * move[j]
         for k in range(width):
-            vector[k] = 0.0
-        for j in range(n_columns):
-            move = turn[j, width]
-            for k in range(width):
-                move += turn[j, k] * scores[i, k]
-            work[j] = move
-            for k in range(width):
-                vector[k] += residual[j] * turn[j, k] - curvature[j] * move * loadings[j, k]
+            vector[k] = dot_rows(cells.residual, turn[k], n_columns) - dot_rows(odds, loadings[k], n_columns)
         cholesky_solve(hessian, width, vector)
+        for k in range(width):
+            add_row(loadings[k], vector[k], move)
         for j in range(n_columns):
-            move = work[j]
-            for k in range(width):
-                move += loadings[j, k] * vector[k]
-            change = -weights[i] * curvature[j] * move
-            for k in range(width):
-                sums[j, k] += weights[i] * residual[j] * vector[k] + change * scores[i, k]
-            sums[j, width] += change
+            move[j] *= cells.curvature[j]
+        for k in range(width):
+            add_row(cells.residual, weights[i] * vector[k], sums[k])
+            add_row(move, -weights[i] * scores[i, k], sums[k])
+        add_row(move, -weights[i], sums[width])
 
 
 @kernel
 def bound_rows(codes, loadings, offset, ridge, weights, scores, sums, logs):
-    """One round of the bound of Schein, Saul & Ungar: new ``scores`` (n, W), and the sums for the loadings.
+    """One round of the bound of Schein, Saul & Ungar: new ``scores`` (n, K), and the sums for the loadings.
 
-    ``logs`` (n,) get the log-likelihood at the scores that came in.  ``sums`` (D, W + 1, W + 2) get the weighted normal
+    ``logs`` (n,) get the log-likelihood at the scores that came in.  ``sums`` (D, K + 1, K + 2) get the weighted normal
     equations of every column for (loadings, offset): matrix, and right-hand side in the last column.
     """
     n_rows, n_columns = codes.shape
-    width = loadings.shape[1]
-    odds, residual, curvature = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
-    work, whole = np.empty(n_columns), np.empty(n_columns)
-    work_bits, whole_bits = work.view(np.int64), whole.view(np.int64)
+    width = loadings.shape[0]
+    odds, cells = np.empty(n_columns), make_cells(n_columns)
     vector, matrix, long = np.empty(width), np.empty((width, width)), np.empty(width + 1)
     for i in range(n_rows):
         # 1. Scores from the bound at the old log odds.
         log_odds(loadings, offset, scores[i], odds)
-        logs[i] = row_terms(codes[i], odds, work, whole, work_bits, whole_bits, residual, curvature)
+        logs[i] = row_terms(codes[i], odds, cells)
         for k in range(width):
             vector[k] = 0.0
             for m in range(width):
@@ -192,10 +209,10 @@ def bound_rows(codes, loadings, offset, ridge, weights, scores, sums, logs):
                 w = bound_weight(odds[j])
                 target = (0.5 if codes[i, j] == 1 else -0.5) - w * offset[j]
                 for k in range(width):
-                    vector[k] += target * loadings[j, k]
-                    factor = w * loadings[j, k]
+                    vector[k] += target * loadings[k, j]
+                    factor = w * loadings[k, j]
                     for m in range(width):
-                        matrix[k, m] += factor * loadings[j, m]
+                        matrix[k, m] += factor * loadings[m, j]
         cholesky_solve(matrix, width, vector)
         for k in range(width):
             scores[i, k] = vector[k]

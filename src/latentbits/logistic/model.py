@@ -39,15 +39,16 @@ from ..maths.empirical_bayes import (
     empirical_bayes,
     keys_of,
     latent_sample,
-    padded,
     posterior_draw,
     posterior_mean,
 )
 from .linear import LinearModel, sigmoid
 from .newton import Metric, NewtonStep, newton_step
 
-# Squared Newton decrement at which the scores of a row are at their best.
-AT_BEST = 1e-16
+# Squared Newton decrement of the last step of a row's scores; after it they are at their best to rounding.
+AT_BEST = 1e-10
+# The same while the bound leads the way, which needs no best scores.
+ON_THE_WAY = 1e-3
 # Passes by the bound before the first Newton step.
 FIRST_PASSES = 40
 # Nats per cell that are left to gain where a last Newton step needs no judgement.
@@ -92,7 +93,7 @@ class LogisticStats(NamedTuple):
 class LogisticPrecomputed(NamedTuple):
     """Parameters in the form that blocks need."""
 
-    padded: Float  # (D, W) loadings of the columns that vary
+    loadings: Float  # (K, D), zero at columns that do not vary
     offset: Float
     params: LogisticParams
 
@@ -124,20 +125,22 @@ class LogisticModel(LinearModel):
         return LogisticParams(np.where(self.active, loadings, 0.0), offset)
 
     def precompute(self, params: LogisticParams) -> LogisticPrecomputed:
-        """Loadings by column, those of constant columns zero."""
-        return LogisticPrecomputed(padded(np.where(self.active, params.loadings, 0.0).T), params.offset, params)
+        """Loadings, those of constant columns zero."""
+        loadings = np.ascontiguousarray(np.where(self.active, params.loadings, 0.0))
+        # Those of a fit read from a file may be read-only, a type of its own to the compiler.
+        return LogisticPrecomputed(loadings, params.offset.copy(), params)
 
     def fitted(
-        self, block: Block, precomputed: LogisticPrecomputed, starts: Float
+        self, block: Block, precomputed: LogisticPrecomputed, starts: Float, tol: float = AT_BEST
     ) -> Iterator[tuple[slice, Float, Float, Float]]:
         """Tile by tile: rows, best scores (n, K), residuals (n, D), log-likelihoods (n,)."""
         from .kernels import fit_rows
 
         for part, codes in self.tiles(block):
-            scores, logs = padded(starts[part]), np.empty(len(codes))
+            scores, logs = np.array(starts[part], order="C"), np.empty(len(codes))
             residuals = np.empty(codes.shape)
-            fit_rows(codes, precomputed.padded, precomputed.offset, self.ridge, AT_BEST, scores, residuals, logs)
-            yield part, scores[:, : self.n_components], residuals, logs
+            fit_rows(codes, precomputed.loadings, precomputed.offset, self.ridge, tol, scores, residuals, logs)
+            yield part, scores, residuals, logs
 
     def e_step(self, block: Block, rows: Float, precomputed: LogisticPrecomputed) -> tuple[LogisticStats, Float]:
         """Best scores of the rows, and the slope of the log-likelihood by the loadings there."""
@@ -146,7 +149,9 @@ class LogisticModel(LinearModel):
         k, weights = self.n_components, block.row_weights()
         scores = np.empty(rows.shape)
         value, slope, gram = 0.0, np.zeros((k + 1, block.n_columns)), np.zeros((k + 1, k + 1))
-        for part, best, residuals, logs in self.fitted(block, precomputed, rows):
+        climb = precomputed.params.climb
+        early = climb is not None and Climb(*climb).passes < FIRST_PASSES
+        for part, best, residuals, logs in self.fitted(block, precomputed, rows, ON_THE_WAY if early else AT_BEST):
             scores[part] = best
             long = np.column_stack((best, np.ones(len(best))))
             weighted = long * weights[part, None]
@@ -161,14 +166,11 @@ class LogisticModel(LinearModel):
         from .kernels import bound_rows
 
         k, weights = self.n_components, block.row_weights()
-        width = precomputed.padded.shape[1]
-        sums, scores, value = np.zeros((block.n_columns, width + 1, width + 2)), np.empty(rows.shape), 0.0
+        equations, scores, value = np.zeros((block.n_columns, k + 1, k + 2)), np.empty(rows.shape), 0.0
         for part, codes in self.tiles(block):
-            new, logs = padded(rows[part]), np.empty(len(codes))
-            bound_rows(codes, precomputed.padded, precomputed.offset, self.ridge, weights[part], new, sums, logs)
-            scores[part], value = new[:, :k], value + float(weights[part] @ logs)
-        keep = [*range(k), width]
-        equations = sums[:, keep][:, :, [*keep, width + 1]]
+            new, logs = np.array(rows[part], order="C"), np.empty(len(codes))
+            bound_rows(codes, precomputed.loadings, precomputed.offset, self.ridge, weights[part], new, equations, logs)
+            scores[part], value = new, value + float(weights[part] @ logs)
         size = float(weights @ (rows**2).sum(axis=1))
         return LogisticStats(value, size, float(weights.sum()), None, None, equations), scores
 
@@ -250,15 +252,11 @@ class LogisticModel(LinearModel):
         """Change (K + 1, D) of the slope along a direction of loadings and offset."""
         from .kernels import curve_rows
 
-        k, weights = self.n_components, block.row_weights()
-        width = precomputed.padded.shape[1]
-        keep = [*range(k), width]
-        along, sums = np.zeros((block.n_columns, width + 1)), np.zeros((block.n_columns, width + 1))
-        along[:, keep] = turn.T
+        weights, along, sums = block.row_weights(), np.ascontiguousarray(turn), np.zeros(turn.shape)
         for part, codes in self.tiles(block):
-            scores = padded(rows[part])
-            curve_rows(codes, precomputed.padded, precomputed.offset, self.ridge, weights[part], scores, along, sums)
-        return np.ascontiguousarray(sums[:, keep].T)
+            scores = np.array(rows[part], order="C")
+            curve_rows(codes, precomputed.loadings, precomputed.offset, self.ridge, weights[part], scores, along, sums)
+        return sums
 
     def propose(self, params: LogisticParams, updated: LogisticParams) -> LogisticParams | None:
         """The end of the Newton step."""
@@ -348,7 +346,7 @@ class LogisticModel(LinearModel):
 
     def odds(self, scores: Float, precomputed: LogisticPrecomputed) -> Float:
         """Log odds (n, D)."""
-        return scores @ precomputed.padded[:, : self.n_components].T + precomputed.offset
+        return scores @ precomputed.loadings + precomputed.offset
 
     def log_prob(self, block: Block, precomputed: LogisticPrecomputed) -> Float:
         """log p(row) (n,), scores being distributed as in the training rows."""
@@ -375,7 +373,7 @@ class LogisticModel(LinearModel):
     def _mean(self, block: Block, precomputed: LogisticPrecomputed, columns: Any) -> Float:
         """The same for some columns, by the mean over scores."""
         assert precomputed.params.latent is not None
-        loadings, offset = precomputed.padded[columns, : self.n_components], precomputed.offset[columns]
+        loadings, offset = precomputed.loadings.T[columns], precomputed.offset[columns]
         return posterior_mean(
             block,
             precomputed.params.latent,
@@ -393,10 +391,7 @@ class LogisticModel(LinearModel):
 
     def _odds_at(self, scores: Float, precomputed: LogisticPrecomputed, columns: Any) -> Float:
         """Log odds of single cells."""
-        return (
-            np.einsum("mk,mk->m", scores, precomputed.padded[columns, : self.n_components])
-            + precomputed.offset[columns]
-        )
+        return np.einsum("mk,mk->m", scores, precomputed.loadings.T[columns]) + precomputed.offset[columns]
 
     def sample_cells(
         self, block: Block, precomputed: LogisticPrecomputed, rows: Any, columns: Any, by_row: Float, by_cell: Float
@@ -410,7 +405,7 @@ class LogisticModel(LinearModel):
 
     def loadings_at(self, precomputed: LogisticPrecomputed, columns: Any) -> Float:
         """Loadings (m, K) of the columns of single cells."""
-        return precomputed.padded[columns, : self.n_components]
+        return precomputed.loadings.T[columns]
 
     def left_out(
         self, held: Block, precomputed: LogisticPrecomputed, columns: Any, starts: Float, own: Any = None
@@ -418,7 +413,7 @@ class LogisticModel(LinearModel):
         """P(cell = 1) of cells at the best scores of their rows without them, or over all their scores."""
         if self.posterior:
             assert precomputed.params.latent is not None
-            loadings, offset = precomputed.padded[columns, : self.n_components], precomputed.offset[columns]
+            loadings, offset = precomputed.loadings.T[columns], precomputed.offset[columns]
             answer = lambda scores: sigmoid(scores @ loadings.T + offset)  # noqa: E731
             logs = self._row_logs(precomputed)
             return posterior_mean(held, precomputed.params.latent, logs, answer, own, by_row=True)[:, 0]

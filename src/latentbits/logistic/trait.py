@@ -68,7 +68,7 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
         "offset_": Annotated[Any, of.reals("D")],
     }
     score_kind = "estimate"
-    work = 16
+    work = 2
     needs_variation = True
     accelerate = False  # row state is not extrapolated
     option_checks: ClassVar[Mapping[str, Check]] = {
@@ -82,6 +82,9 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
     n_init: int = 2
     n_inner: int = 2
     ridge: float = 1e-06
+
+    def _pass_work(self, sums: Totals) -> float:
+        return sums.n_cells * self._size
 
     def _build_model(self, sums: Totals) -> TraitModel:
         return TraitModel(

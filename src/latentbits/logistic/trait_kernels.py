@@ -8,7 +8,8 @@ import math
 import numpy as np
 
 from ..jit import inner_kernel, kernel
-from ..maths.kernels import exp_shares, uniform_at
+from ..maths.kernels import exp_shares, exp_shares_single, uniform_at
+from ..maths.lanes_kernels import log_growth, total_of
 
 # Factors 1 + exp(-ξ) multiplied before a logarithm is taken; each is at most 2.
 LINKS = 512
@@ -43,106 +44,89 @@ def inverse_of(matrix, size, factor, inverse):
 
 
 @inner_kernel
-def spread_of(loadings, offset, mean, covariance, spread):
-    """Fill ``spread`` (D,): ξ_j = √E a_j², the best place of the bound for a ~ N(v'mean + b, v' covariance v)."""
-    n_columns, size = loadings.shape
-    for j in range(n_columns):
-        middle, variance = offset[j], 0.0
-        for k in range(size):
-            middle += loadings[j, k] * mean[k]
-            for m in range(size):
-                variance += loadings[j, k] * covariance[k, m] * loadings[j, m]
-        spread[j] = math.sqrt(max(variance, 0.0) + middle * middle)
+def bend_row(spread, small, offset, near, row):
+    """Fill ``row`` (D,) with the curvature -2 λ(ξ) of the bound at ``spread`` = ξ (D,), and the value of its cells.
+
+    ``small`` is exp(-ξ) and becomes what a zero with its own log odds left out adds to the bound; below ``near`` the
+    curvature is taken by its series.
+    """
+    one, half = row.dtype.type(1.0), row.dtype.type(0.5)
+    quarter, second, fourth = row.dtype.type(0.25), row.dtype.type(1.0 / 48.0), row.dtype.type(1.0 / 480.0)
+    for j in range(row.shape[0]):
+        square = spread[j] * spread[j]
+        far = half * (one - small[j]) / ((one + small[j]) * max(spread[j], near))
+        row[j] = far if spread[j] > near else quarter - square * (second - square * fourth)
+    for j in range(row.shape[0]):
+        square = spread[j] * spread[j]
+        spread[j] = half * (row[j] * (square - offset[j] * offset[j]) - spread[j])
 
 
 @kernel
-def posterior_rows(codes, loadings, offset, weights, most, tol, state, logs, sums):
-    """Update the posteriors of rows under the bound; ``state`` (n, L + L²) holds means and covariances and is filled.
+def bend_rows(squares, offset, values):
+    """Turn ``squares`` (n, D) of ξ into the curvatures of the bound; ``values`` (n,) get Σ_j of its constant parts.
 
-    Every row takes up to ``most`` rounds (new ξ, then new posterior) until its bound ``logs`` (n,) gains less than ``tol``.
-    If ``sums`` (D, L + 1, L + 2) is not empty it gets the weighted normal equations of every column for (loadings, offset):
-    matrix, and right-hand side in the last column.
+    These are -ξ/2 + bend (ξ² - b²) / 2 - log(1 + exp(-ξ)), b being the ``offset`` (D,).
     """
-    n_rows, n_columns = codes.shape
-    size = loadings.shape[1]
-    spread, bend = np.empty(n_columns), np.empty(n_columns)
-    work, whole = np.empty(n_columns), np.empty(n_columns)
-    work_bits, whole_bits = work.view(np.int64), whole.view(np.int64)
-    mean, covariance = np.empty(size), np.empty((size, size))
-    matrix, factor, right = np.empty((size, size)), np.zeros((size, size)), np.empty(size)
-    long = np.empty(size + 1)
+    n_rows, n_columns = squares.shape
+    spread, small, whole = np.empty(n_columns), np.empty(n_columns), np.empty(n_columns)
+    small_bits, whole_bits = small.view(np.int64), whole.view(np.int64)
     for i in range(n_rows):
+        for j in range(n_columns):
+            spread[j] = math.sqrt(max(squares[i, j], 0.0))
+        for j in range(n_columns):
+            small[j] = -spread[j]
+        exp_shares(small, n_columns, whole, small_bits, whole_bits)
+        bend_row(spread, small, offset, 1e-2, squares[i])
+        values[i] = total_of(spread, np.uint64(0), np.uint64(n_columns)) - log_growth(small)
+
+
+@kernel
+def bend_rows_single(squares, offset, values):
+    """The same in float32."""
+    n_rows, n_columns = squares.shape
+    spread, small = np.empty(n_columns, np.float32), np.empty(n_columns, np.float32)
+    whole = np.empty(n_columns, np.float32)
+    small_bits, whole_bits = small.view(np.int32), whole.view(np.int32)
+    zero, near = np.float32(0.0), np.float32(5e-2)
+    for i in range(n_rows):
+        for j in range(n_columns):
+            spread[j] = np.float32(math.sqrt(max(squares[i, j], zero)))
+        for j in range(n_columns):
+            small[j] = -spread[j]
+        exp_shares_single(small, n_columns, whole, small_bits, whole_bits)
+        bend_row(spread, small, offset, near, squares[i])
+        values[i] = total_of(spread, np.uint64(0), np.uint64(n_columns)) - log_growth(small)
+
+
+@kernel
+def leave_out(indptr, indices, offset, squares, bends, values):
+    """Take the unknown cells, listed row by row, out of ``bends`` (n, D) and ``values`` (n,); ``squares`` (n, D) are ξ²."""
+    for i in range(values.shape[0]):
+        for p in range(indptr[i], indptr[i + 1]):
+            j = indices[p]
+            square = max(np.float64(squares[i, j]), 0.0)
+            spread = math.sqrt(square)
+            values[i] -= 0.5 * (bends[i, j] * (square - offset[j] * offset[j]) - spread) - math.log1p(math.exp(-spread))
+            bends[i, j] = 0.0
+
+
+@kernel
+def invert_rows(matrices, rights, means, covariances, values):
+    """Posteriors of rows: ``covariances`` (n, L, L) of the precisions ``matrices``, ``means`` (n, L) of the ``rights``.
+
+    ``values`` (n,) get what the Gaussian integral adds to the bound.
+    """
+    n_rows, size = rights.shape
+    factor, inverse = np.zeros((size, size)), np.empty((size, size))
+    for i in range(n_rows):
+        values[i] -= inverse_of(matrices[i], size, factor, inverse)
         for k in range(size):
-            mean[k] = state[i, k]
+            means[i, k] = 0.0
             for m in range(size):
-                covariance[k, m] = state[i, size + k * size + m]
-        before = -np.inf
-        for _ in range(most):
-            # 1. Where the bound touches, and its curvature -2 λ(ξ) there.
-            spread_of(loadings, offset, mean, covariance, spread)
-            for j in range(n_columns):
-                work[j] = -spread[j]
-            exp_shares(work, n_columns, whole, work_bits, whole_bits)
-            value, product = 0.0, 1.0
-            for k in range(size):
-                right[k] = 0.0
-                for m in range(size):
-                    matrix[k, m] = 1.0 if k == m else 0.0
-            for j in range(n_columns):
-                if codes[i, j] < 2:
-                    if spread[j] > 1e-4:
-                        bend[j] = 0.5 * (1.0 - work[j]) / ((1.0 + work[j]) * spread[j])
-                    else:
-                        bend[j] = 0.25 - spread[j] * spread[j] / 48.0
-                    half = 0.5 if codes[i, j] == 1 else -0.5
-                    value += (
-                        half * offset[j]
-                        - 0.5 * spread[j]
-                        + 0.5 * bend[j] * (spread[j] * spread[j] - offset[j] * offset[j])
-                    )
-                    product *= 1.0 + work[j]
-                    pull = half - bend[j] * offset[j]
-                    for k in range(size):
-                        right[k] += pull * loadings[j, k]
-                        factor_k = bend[j] * loadings[j, k]
-                        for m in range(k + 1):
-                            matrix[k, m] += factor_k * loadings[j, m]
-                if j % LINKS == LINKS - 1:
-                    value -= math.log(product)
-                    product = 1.0
-            value -= math.log(product)
-            # 2. The posterior there.
-            value -= inverse_of(matrix, size, factor, covariance)
-            for k in range(size):
-                mean[k] = 0.0
-                for m in range(size):
-                    mean[k] += covariance[k, m] * right[m]
-            for k in range(size):
-                value += 0.5 * right[k] * mean[k]
-            logs[i] = value
-            if value - before < tol:
-                break
-            before = value
+                covariances[i, k, m] = inverse[k, m]
+                means[i, k] += inverse[k, m] * rights[i, m]
         for k in range(size):
-            state[i, k] = mean[k]
-            for m in range(size):
-                state[i, size + k * size + m] = covariance[k, m]
-        # 3. Sums for the loadings.
-        if sums.shape[0] > 0:
-            for k in range(size):
-                long[k] = mean[k]
-            long[size] = 1.0
-            for j in range(n_columns):
-                if codes[i, j] < 2:
-                    half = weights[i] * (0.5 if codes[i, j] == 1 else -0.5)
-                    bent = weights[i] * bend[j]
-                    for k in range(size + 1):
-                        for m in range(size + 1):
-                            moment = long[k] * long[m]
-                            if k < size and m < size:
-                                moment += covariance[k, m]
-                            sums[j, k, m] += bent * moment
-                        sums[j, k, size + 1] += half * long[k]
+            values[i] += 0.5 * rights[i, k] * means[i, k]
 
 
 @kernel

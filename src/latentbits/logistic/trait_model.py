@@ -12,11 +12,14 @@ v_j, b_j             ``loadings`` (K, D), ``offset``
 ===================  ==============================  ==========================================================
 
 log σ(z) >= log σ(ξ) + (z - ξ)/2 + λ(ξ) (z² - ξ²), so the posterior is Gaussian, and ξ, posterior and (v, b) have closed
-forms, each raising the bound.  A pass looks at every cell, also of sparse tables: λ(ξ) is not zero at zeros.
+forms, each raising the bound.  A pass looks at every cell, also of sparse tables: λ(ξ) is not zero at zeros.  ξ² is linear
+in the moments of the scores, and so are the sums in λ(ξ), so that a pass is three products with all cells of a tile and
+one walk over them; what depends on the data is summed over the ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
@@ -44,6 +47,8 @@ MEAN_POINTS = 20
 # A posterior has settled when a round raises its bound by less, in nats.
 SETTLED = 1e-10
 MOST_ROUNDS = 500
+# Cells that a round works on at a time: they stay in a core's cache.
+TRAIT_CELLS = 1 << 17
 # Cells whose means are taken at a time.
 CELLS = 1 << 18
 
@@ -68,6 +73,26 @@ class TraitPrecomputed(NamedTuple):
     loadings: Float  # (D, K), zero at constant columns
     offset: Float
     params: TraitParams
+    squares: Any  # (F, A) of the A columns that vary: ξ² is a row's moments (F,) times this
+    bends: Any  # (A, F) products of loadings and offset that curvatures are summed with
+    varying: Any  # (A,) numbers of the columns that vary
+
+
+class _Tile(NamedTuple):
+    """Some rows: what their ones add to the posterior and to the bound (n, K + 1), and index lists of unknown cells."""
+
+    added: Float
+    unknown: Any
+
+    def take(self, rows: Any) -> _Tile:
+        """The given rows."""
+        if self.unknown is None:
+            return _Tile(self.added[rows], None)
+        indptr, indices = self.unknown
+        counts = np.diff(indptr)[rows]
+        ends = np.concatenate(([0], np.cumsum(counts)))
+        within = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
+        return _Tile(self.added[rows], (ends, indices[np.repeat(indptr[:-1][rows], counts) + within]))
 
 
 @dataclass(frozen=True)
@@ -78,6 +103,11 @@ class TraitModel(LinearModel):
 
     ridge: of.Amount = 1e-6
     n_rounds: Annotated[int, of.Whole(1, 10**9)] = 2
+
+    @cached_property
+    def pairs(self) -> tuple[Any, Any]:
+        """Numbers (k, l), k <= l, of every two traits."""
+        return np.triu_indices(self.n_components)
 
     @property
     def row_kind(self) -> Any:  # type: ignore[override]
@@ -94,30 +124,132 @@ class TraitModel(LinearModel):
         return TraitParams(np.where(self.active, loadings, 0.0), self.base)
 
     def precompute(self, params: TraitParams) -> TraitPrecomputed:
-        """Loadings by column."""
-        return TraitPrecomputed(
-            np.ascontiguousarray(np.where(self.active, params.loadings, 0.0).T), params.offset, params
-        )
+        """Loadings by column, and the products with which moments and curvatures are multiplied."""
+        loadings = np.ascontiguousarray(np.where(self.active, params.loadings, 0.0).T)
+        first, second = self.pairs
+        varying = np.flatnonzero(self.active)
+        mine, offset = loadings[varying], params.offset[varying][:, None]
+        products = np.hstack((mine[:, first] * mine[:, second], mine * offset))
+        twice = np.concatenate((np.where(first == second, 1.0, 2.0), np.full(self.n_components, 2.0), [1.0]))
+        squares = np.ascontiguousarray((np.hstack((products, offset**2)) * twice).T)
+        return TraitPrecomputed(loadings, params.offset, params, squares, np.ascontiguousarray(products), varying)
+
+    def precompute_single(self, params: TraitParams) -> TraitPrecomputed:
+        """The same with the products in float32."""
+        double = self.precompute(params)
+        return double._replace(squares=double.squares.astype(np.float32), bends=double.bends.astype(np.float32))
+
+    def e_step_single(self, block: Block, rows: Float, precomputed: TraitPrecomputed) -> tuple[TraitStats, Float]:
+        """The E-step with cells in float32; sums over rows in float64."""
+        return self.e_step(block, rows, precomputed)
 
     def e_step(self, block: Block, rows: Float, precomputed: TraitPrecomputed) -> tuple[TraitStats, Float]:
         """Posteriors of the rows, the bound, and the normal equations of every column."""
+        weights = block.row_weights()
+        state, logs, sums = np.empty(rows.shape), np.empty(block.n_rows), 0.0
+        for part, tile in self._tiles_of(block, precomputed):
+            state[part], logs[part], bends = self._settled(tile, precomputed, rows[part], self.n_rounds, 0.0)
+            mine = weights[part, None].astype(bends.dtype) * self._moments(state[part]).astype(bends.dtype)
+            sums = sums + (bends.T @ mine).astype(np.float64)
+        return TraitStats(float(logs @ weights), self._equations(block, precomputed, state, sums)), state
+
+    def _equations(self, block: Block, precomputed: TraitPrecomputed, state: Float, sums: Any) -> Float:
+        """Normal equations (D, K + 1, K + 2) of every column from curvatures times moments, ``sums`` (A, F)."""
         k = self.n_components
-        equations = np.zeros((block.n_columns, k + 1, k + 2))
-        state, logs = self._updated(block, precomputed, rows, self.n_rounds, 0.0, equations)
-        return TraitStats(float(logs @ block.row_weights()), equations), state
+        out = np.zeros((block.n_columns, k + 1, k + 2))
+        first, second = self.pairs
+        n_pairs, varying = len(first), precomputed.varying
+        matrix = np.empty((len(varying), k + 1, k + 1))
+        matrix[:, first, second] = matrix[:, second, first] = sums[:, :n_pairs]
+        matrix[:, :k, k] = matrix[:, k, :k] = sums[:, n_pairs : n_pairs + k]
+        matrix[:, k, k] = sums[:, -1]
+        out[varying, :, :-1] = matrix
+        long = np.column_stack((state[:, :k], np.ones(len(state)))) * block.row_weights()[:, None]
+        right = block.ones.t_dot(long) - 0.5 * long.sum(axis=0)
+        if block.unknown is not None:
+            right += 0.5 * block.unknown.t_dot(long)
+        out[varying, :, -1] = right[varying]
+        return out
 
-    def _updated(
-        self, block: Block, precomputed: TraitPrecomputed, rows: Float, most: int, tol: float, sums: Float
-    ) -> tuple[Float, Float]:
-        """New row states and the bounds (n,) of the columns that vary."""
-        from .trait_kernels import posterior_rows
+    def _tiles_of(self, block: Block, precomputed: TraitPrecomputed) -> Iterator[tuple[slice, _Tile]]:
+        """Rows of a block, some at a time: what their ones add, and where they are unknown."""
+        offset, loadings = precomputed.offset * self.active, precomputed.loadings
+        all_known = -0.5 * np.append(loadings.sum(axis=0), offset.sum())
+        both = np.column_stack((loadings, offset))
+        added = block.ones.dot(both) + all_known
+        if block.unknown is not None:
+            added += 0.5 * block.unknown.dot(both)
+            added[self.blank_rows(block)] = 0.0  # exactly
+        place = np.full(block.n_columns, -1)
+        place[precomputed.varying] = np.arange(len(precomputed.varying))
+        step = max(1, TRAIT_CELLS // max(1, len(precomputed.varying)))
+        for low in range(0, block.n_rows, step):
+            part = slice(low, min(low + step, block.n_rows))
+            lists = None
+            if block.unknown is not None:
+                indptr, indices = block.unknown.take(np.arange(part.start, part.stop)).lists()
+                columns = place[indices]
+                rows = np.repeat(np.arange(part.stop - part.start), np.diff(indptr))[columns >= 0]
+                counts = np.bincount(rows, minlength=part.stop - part.start)
+                lists = (np.concatenate(([0], np.cumsum(counts))), columns[columns >= 0])
+            yield part, _Tile(added[part], lists)
 
-        state, logs, weights = rows.copy(), np.empty(block.n_rows), block.row_weights()
-        for part, codes in self.tiles(block):
-            posterior_rows(
-                codes, precomputed.loadings, precomputed.offset, weights[part], most, tol, state[part], logs[part], sums
-            )
-        return state, logs
+    def _moments(self, state: Float) -> Float:
+        """Second moments of the scores, once per pair, their means, and 1 (n, F)."""
+        k = self.n_components
+        means, covariances = state[:, :k], state[:, k:].reshape(-1, k, k)
+        first, second = self.pairs
+        return np.hstack(
+            (covariances[:, first, second] + means[:, first] * means[:, second], means, np.ones((len(means), 1)))
+        )
+
+    def _settled(
+        self, tile: _Tile, precomputed: TraitPrecomputed, rows: Float, most: int, tol: float
+    ) -> tuple[Float, Float, Any]:
+        """New row states and bounds (n,) of the rows of a tile, and the curvatures (n, A) at the last round.
+
+        Every row takes up to ``most`` rounds (new ξ, then new posterior) until its bound gains less than ``tol``.
+        """
+        state, logs, kept = rows.copy(), np.full(len(rows), -np.inf), None
+        going = np.arange(len(rows))
+        for _ in range(most):
+            mine = tile if len(going) == len(rows) else tile.take(going)
+            new, values, bends = self._round(mine, precomputed, state[going])
+            gained = values - logs[going]
+            state[going], logs[going] = new, values
+            kept = bends
+            if tol > 0.0:
+                going = going[gained >= tol]
+                if not len(going):
+                    break
+        return state, logs, kept
+
+    def _round(self, tile: _Tile, precomputed: TraitPrecomputed, rows: Float) -> tuple[Float, Float, Any]:
+        """One round: where the bound touches, and the posterior there."""
+        from .trait_kernels import bend_rows, bend_rows_single, invert_rows, leave_out
+
+        k, kind = self.n_components, precomputed.squares.dtype
+        first, second = self.pairs
+        offset = precomputed.offset[precomputed.varying]
+        bends = self._moments(rows).astype(kind) @ precomputed.squares
+        values = np.empty(len(rows))
+        squares = bends.copy() if tile.unknown is not None else bends
+        bend = bend_rows if kind == np.float64 else bend_rows_single
+        bend(bends, offset.astype(kind), values)
+        if tile.unknown is not None:
+            leave_out(*tile.unknown, offset, squares, bends, values)
+        sums = (bends @ precomputed.bends).astype(np.float64)
+        n_pairs = len(first)
+        matrices = np.empty((len(rows), k, k))
+        matrices[:, first, second] = matrices[:, second, first] = sums[:, :n_pairs]
+        matrices[:, range(k), range(k)] += 1.0
+        new = np.empty_like(rows)
+        rights = tile.added[:, :k] - sums[:, n_pairs:]
+        means, covariances = np.empty((len(rows), k)), np.empty((len(rows), k, k))
+        values += tile.added[:, k]
+        invert_rows(matrices, rights, means, covariances, values)
+        new[:, :k], new[:, k:] = means, covariances.reshape(len(rows), -1)
+        return new, values, bends
 
     def objective(self, precomputed: TraitPrecomputed, stats: TraitStats) -> float:
         """The bound on the log-likelihood, less the ridge."""
@@ -154,7 +286,9 @@ class TraitModel(LinearModel):
         """Means (n, K), covariances (n, K, K) and bounds (n,) of the columns that vary."""
         k = self.n_components
         start = self.init_rows(block, precomputed.params, 0, 0)
-        state, logs = self._updated(block, precomputed, start, MOST_ROUNDS, SETTLED, np.empty((0, k + 1, k + 2)))
+        state, logs = np.empty(start.shape), np.empty(block.n_rows)
+        for part, tile in self._tiles_of(block, precomputed):
+            state[part], logs[part], _ = self._settled(tile, precomputed, start[part], MOST_ROUNDS, SETTLED)
         return state[:, :k], state[:, k:].reshape(-1, k, k), logs
 
     def represent(self, block: Block, precomputed: TraitPrecomputed) -> Float:

@@ -10,6 +10,8 @@ Matrices are flattened (D * W,), W being the number of components padded to a mu
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..jit import inner_kernel
@@ -55,6 +57,8 @@ L25, L26, L27, L28, L29, L30, L31 = (
     np.uint64(31),
 )
 L32 = np.uint64(32)
+# Factors of at most 2 whose product stays below 2^1000.
+LINKS = np.uint64(960)
 
 
 @inner_kernel
@@ -344,3 +348,71 @@ def spread_row(indices, low, high, shares, width, on):
         else:
             spread_8(indices, low, high, shares, width, k, on)
             k += L8
+
+
+@inner_kernel
+def total_of(values, first, last):
+    """The sum of ``values[first:last]``, in eight chains."""
+    zero = values.dtype.type(0.0)
+    a, b, c, d, e, f, g, h = zero, zero, zero, zero, zero, zero, zero, zero
+    j = first
+    while j + L8 <= last:
+        a += values[j]
+        b += values[j + L1]
+        c += values[j + L2]
+        d += values[j + L3]
+        e += values[j + L4]
+        f += values[j + L5]
+        g += values[j + L6]
+        h += values[j + L7]
+        j += L8
+    while j < last:
+        a += values[j]
+        j += L1
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+
+
+@inner_kernel
+def log_growth(values):
+    """Σ log(1 + value) of ``values``, all from 0 to 1: products in eight chains, few logarithms."""
+    total = 0.0
+    j, end = np.uint64(0), np.uint64(values.shape[0])
+    while j < end:
+        last = min(j + LINKS, end)
+        a, b, c, d, e, f, g, h = 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0
+        while j + L8 <= last:
+            a *= 1.0 + values[j]
+            b *= 1.0 + values[j + L1]
+            c *= 1.0 + values[j + L2]
+            d *= 1.0 + values[j + L3]
+            e *= 1.0 + values[j + L4]
+            f *= 1.0 + values[j + L5]
+            g *= 1.0 + values[j + L6]
+            h *= 1.0 + values[j + L7]
+            j += L8
+        while j < last:
+            a *= 1.0 + values[j]
+            j += L1
+        total += math.log(((a * b) * (c * d)) * ((e * f) * (g * h)))
+    return total
+
+
+@inner_kernel
+def dot_rows(a, b, n):
+    """Sum of a[i] * b[i] for i < n, in eight chains."""
+    x0, x1, x2, x3, x4, x5, x6, x7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    i = 0
+    while i + 8 <= n:
+        x0 += a[i] * b[i]
+        x1 += a[i + 1] * b[i + 1]
+        x2 += a[i + 2] * b[i + 2]
+        x3 += a[i + 3] * b[i + 3]
+        x4 += a[i + 4] * b[i + 4]
+        x5 += a[i + 5] * b[i + 5]
+        x6 += a[i + 6] * b[i + 6]
+        x7 += a[i + 7] * b[i + 7]
+        i += 8
+    while i < n:
+        x0 += a[i] * b[i]
+        i += 1
+    return ((x0 + x1) + (x2 + x3)) + ((x4 + x5) + (x6 + x7))

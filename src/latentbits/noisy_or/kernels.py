@@ -18,6 +18,8 @@ from .weight_kernels import make_weights, weigh_ones
 
 # log odds below this are those of a source that is off for certain.
 OFF = -37.0
+# How many times the gain of a round the rounds after it may add to a bound.
+HOPE = 4.0
 # The largest expm1 of a sum of strengths.
 HUGE = 1e100
 
@@ -84,14 +86,6 @@ def log_on(u):
     if u < 0.6931471805599453:
         return math.log(-math.expm1(-u))
     return math.log1p(-math.exp(-u))
-
-
-@inner_kernel
-def softplus(a):
-    """log(1 + exp(a))."""
-    if a > 0.0:
-        return a + math.log1p(math.exp(-a))
-    return math.log1p(math.exp(a)) if a > OFF else 0.0
 
 
 @inner_kernel
@@ -248,7 +242,8 @@ def settle(tables, indices, low, high, base, options, rival, m, odds, weights):
     """Alternate the ``weights`` of the ones and the posteriors ``m`` (W,) of a row until they settle; returns the bound.
 
     At first q is solved for the given m, so the bound never falls from there.  ``odds`` (W,) end as the log odds behind m.
-    It ends early when the bound falls further short of ``rival`` than it has gained in a round: it would not get there.
+    It ends early when the bound falls short of ``rival`` by so much more than it has gained in a round that it would not get
+    there.
     """
     width, n_ones, value = base.shape[0], high - low, -np.inf
     for _ in range(options.rounds):
@@ -257,7 +252,7 @@ def settle(tables, indices, low, high, base, options, rival, m, odds, weights):
         weigh_ones(tables, indices, low, n_ones, options.cell_tol, m, odds, weights)
         before = value
         value, change = renew(odds, m, weights)
-        if change <= options.tol or value + (value - before) < rival:
+        if change <= options.tol or value + HOPE * (value - before) < rival:
             break
     return value
 
