@@ -72,6 +72,9 @@ papers: $(VENV)/.test
 	$(BIN)/python -m papers.explore --full
 
 bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.table
+	$(BIN)/python -m benchmarks.precision
+	$(BIN)/python -m benchmarks.first_use
 	$(BIN)/python -m benchmarks.mixture
 	$(BIN)/python -m benchmarks.aspect
 	$(BIN)/python -m benchmarks.noisy_or

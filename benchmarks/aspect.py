@@ -27,7 +27,7 @@ from latentbits.data.source import open_source
 from latentbits.datasets import fetch, load_debd
 from latentbits.engine.sweep import LocalSweep
 
-GOALS = {"peer": 15.0, "dense": 2.5, "sparse": 15.0, "memory_megabytes": 1500.0, "transform": 20.0}
+GOALS = {"peer": 10.0, "dense": 2.5, "sparse": 15.0, "memory_megabytes": 1500.0, "transform": 20.0}
 # Likelihoods of the two sides are the same if they differ by less than this, relative.
 SAME = 1e-6
 

@@ -31,7 +31,7 @@ from latentbits.mixture.hyper import Learning, PriorNumbers
 from latentbits.mixture.partition_priors import FinitePrior, PartitionPrior
 
 # Ratios, an exponent that still counts as linear, megabytes above the input.
-GOALS = {"numpy": 200.0, "tomotopy": 3.0, "exponent": 1.15, "megabytes": 300.0}
+GOALS = {"numpy": 200.0, "tomotopy": 5.0, "exponent": 1.15, "megabytes": 300.0}
 
 
 class NumpyGibbs:

@@ -46,7 +46,7 @@ class Passes:
 
     def __call__(self) -> float:
         state = State(Point(self.params, [None] * self.sweep.n_blocks))
-        steps = em(self.model, self.sweep, state, EMOptions(max_iter=self.n, tol=0.0, accelerate=False))
+        steps = em(self.model, self.sweep, state, EMOptions(max_iter=self.n, tol=0.0, accelerate=False, mixed=True))
         return [step.objective for step in islice(steps, self.n)][-1]
 
     def e_step(self) -> None:
