@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from .. import persist
 from ..data.summary import Totals
 from ..engine import events
@@ -124,17 +126,16 @@ class FittingMixin(DoubtsMixin):
             mixed=self.precision == "mixed" and self._pass_work(sums) >= MIXED_FROM,
         )
         n_init = 1 if warm else self._n_starts()
-        listeners = self._listeners(n_init, X)
-        screening = None
+        screening, began = None, time.monotonic()
         if n_init > 1 and start.rows is None and self._screens(model, sums):
-            screening = screen_starts(start, n_init, options, self._time_is_over())
+            screening = screen_starts(start, n_init, options, self._time_is_over(began))
         result = fit_restarts(
             model,
             sweep,
             start if screening is None else screening,
             n_init if screening is None else screening.n_going_on,
             options,
-            listeners,
+            self._listeners(n_init, X, time.monotonic() - began),
             f"{self._name} (K={self._size})",
             self._bookmark(sums, digest, seed, warm),
             model.params_type,
@@ -152,11 +153,9 @@ class FittingMixin(DoubtsMixin):
         bits = isinstance(sums, Totals) and not getattr(model, "keep_all", False)
         return bits and self.screen_starts and sample_size(sums.n_rows) > 0
 
-    def _time_is_over(self) -> Callable[[], bool]:
-        """Tells whether the time limit of a fit that begins now has passed."""
-        if self.time_limit is None:
-            return lambda: False
-        end = time.monotonic() + float(self.time_limit)
+    def _time_is_over(self, began: float) -> Callable[[], bool]:
+        """Tells whether the time limit of a fit that has begun at that time has passed."""
+        end = np.inf if self.time_limit is None else began + float(self.time_limit)
         return lambda: time.monotonic() >= end
 
     def _fit_seed(self) -> int:
@@ -191,13 +190,13 @@ class FittingMixin(DoubtsMixin):
         self._set_fitted_attributes()
         self._warn_doubts(result)
 
-    def _listeners(self, n_init: int, X: Any) -> events.Listener:
-        """Everything that listens to this fit."""
+    def _listeners(self, n_init: int, X: Any, spent: float = 0.0) -> events.Listener:
+        """Everything that listens to this fit, for which so many seconds were spent already."""
         listeners: list[events.Listener] = []
         if self.verbose:
             listeners.append(events.ProgressLines(0.0 if self.verbose > 1 else 2.0))
         if self.time_limit is not None:
-            listeners.append(events.TimeLimit(self.time_limit))
+            listeners.append(events.TimeLimit(self.time_limit - spent))
         for callback in self.callbacks or ():
             listeners.append(callback if isinstance(callback, events.Listener) else events.Call(callback))
         if getattr(self, "_skl_callbacks", None):
@@ -226,10 +225,10 @@ class FittingMixin(DoubtsMixin):
 
 def _screened_rows(screening: Screening, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows of the restarts table of all starts, by number, with what they reached on the sample."""
-    nothing = {"objective": None, "below_best": None, "n_iter": 0, "converged": False, "jumps_rejected": 0, "error": ""}
+    nothing = {"objective": None, "below_best": None, "n_iter": 0, "converged": False, "jumps_rejected": 0}
     out = []
     for place, start in enumerate(screening.starts):
-        row = rows[place] if place < len(rows) else nothing
+        row = rows[place] if place < len(rows) else {**nothing, "error": start.error}
         told = {"start": start.number, "went_on": place < screening.n_going_on, "on_sample": start.value}
         out.append({**row, **told, "n_iter_sample": start.n_iter})
     return sorted(out, key=lambda row: row["start"])

@@ -2,8 +2,7 @@
 
 A start that has settled on the sample is nearly where it would be after many passes over the table, so that it needs few
 more there (some families begin anew: ``Model.starts_over``); and of starts that end far apart the sample tells the better
-ones.  Rows of the sample have the weight of those
-that they stand for.
+ones.  Rows of the sample have the weight of those that they stand for.
 """
 
 from __future__ import annotations
@@ -55,6 +54,7 @@ class Screened(NamedTuple):
     params: Params
     complete: bool
     n_iter: int
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Screening:
 
     @property
     def n_going_on(self) -> int:
-        """The better half."""
-        return max(1, len(self.starts) // 2)
+        """The better half of those that did not fail."""
+        return max(1, sum(not start.error for start in self.starts) // 2)
 
     def __call__(self, place: int) -> Point:
         """Where the start at a place of the ranking goes on."""
@@ -129,12 +129,12 @@ def screen_starts(starts: Starts, n_init: int, options: EMOptions, is_over: Call
             params = starts.init(small, seed, number)
             begin = Point(params, init_rows(model, small, params, seed, number))
             step = _last_step(em(model, small, State(begin), quick), is_over)
-        except (ArithmeticError, np.linalg.LinAlgError):
+        except (ArithmeticError, np.linalg.LinAlgError) as failure:
+            found.append(Screened(number, -np.inf, None, False, 0, f"{type(failure).__name__}: {failure}"))
             continue
-        if step.state.accepted is not None:
-            params, n_iter = step.state.accepted.params, step.state.iteration
-            found.append(Screened(number, step.state.objective, params, step.last, n_iter))
-    if not found:
-        return None
-    ranked = sorted(found, key=lambda start: (not start.complete, -start.value, start.number))
+        params = (step.state.accepted or step.state.point).params
+        found.append(Screened(number, step.state.objective, params, step.last, step.state.iteration))
+    if all(start.error for start in found):
+        return None  # the table itself may do better
+    ranked = sorted(found, key=lambda start: (bool(start.error), not start.complete, -start.value, start.number))
     return Screening(model, sweep, starts, ranked)

@@ -120,7 +120,7 @@ def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator
     while state.iteration < options.max_iter:
         step = _pass(model, can, sweep, state, options)
         if state.single and _single_is_over(step, options):
-            step = _begin_double(sweep, step)
+            step = _begin_double(model, sweep, step)
         elif can.stages is not None and _stage_is_over(can.stages, step):
             model = can.stages.next_stage()
             can = can if model is can.stages else _Abilities.of(model)
@@ -134,9 +134,8 @@ def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator
 
 def seen_in_double(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Step:
     """One more pass for a fit that was stopped in float32: its last accepted point, looked at in float64."""
-    point = state.accepted or state.point
-    _, rows = sweep.zip_rows(_in_double, point.rows)
-    plain = State(Point(point.params, rows), state.iteration, stage=state.stage, n_rejected=state.n_rejected)
+    point = _in_double(model, sweep, state.accepted or state.point)
+    plain = State(point, state.iteration, stage=state.stage, n_rejected=state.n_rejected)
     return next(em(model, sweep, plain, replace(options, max_iter=state.iteration + 1)))
 
 
@@ -170,19 +169,20 @@ def _single_is_over(step: Step, options: EMOptions) -> bool:
     return step.settled or small or step.state.iteration >= options.max_iter - LAST_PASSES
 
 
-def _begin_double(sweep: Sweep, step: Step) -> Step:
+def _begin_double(model: Model, sweep: Sweep, step: Step) -> Step:
     """Go on in float64 from where float32 ended: values of the two are not to be compared."""
-    state = step.state
-    point = state.fallback or state.point
-    _, rows = sweep.zip_rows(_in_double, point.rows)
-    state = state._replace(
-        point=Point(point.params, rows), objective=-np.inf, fallback=None, trail=(), quiet=0, single=False
-    )
+    point = _in_double(model, sweep, step.state.fallback or step.state.point)
+    state = step.state._replace(point=point, objective=-np.inf, fallback=None, trail=(), quiet=0, single=False)
     return step._replace(settled=False, state=state, last=False)
 
 
-def _in_double(rows: Any) -> tuple[None, Any]:
-    """Row state in float64."""
+def _in_double(model: Model, sweep: Sweep, point: Point) -> Point:
+    """A point with its row state in float64."""
+    return Point(point.params, sweep.zip_rows(_widened, point.rows)[1]) if model.has_row_state else point
+
+
+def _widened(rows: Any) -> tuple[None, Any]:
+    """Row state of a block in float64."""
     return None, widened(rows)
 
 

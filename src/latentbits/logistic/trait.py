@@ -68,7 +68,7 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
         "offset_": Annotated[Any, of.reals("D")],
     }
     score_kind = "estimate"
-    work = 2
+    work = 1
     needs_variation = True
     accelerate = False  # row state is not extrapolated
     option_checks: ClassVar[Mapping[str, Check]] = {

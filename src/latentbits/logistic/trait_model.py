@@ -48,7 +48,7 @@ MEAN_POINTS = 20
 SETTLED = 1e-10
 MOST_ROUNDS = 500
 # Cells that a round works on at a time: they stay in a core's cache.
-TRAIT_CELLS = 1 << 17
+TRAIT_CELLS = 1 << 18
 # Cells whose means are taken at a time.
 CELLS = 1 << 18
 
