@@ -174,3 +174,36 @@ def test_explore_benchmark_runs():
 
     told = bench.measure(bench.tables(small=True)["toy"], ["mixture", "noisy-or"], budget=3, folds=1, n_components=[2])
     assert told["seconds"] > 0 and told["rows"] <= 200 and told["best"] in ("mixture", "noisy-or")
+
+
+def test_the_table_of_goals():
+    from benchmarks import table
+    from benchmarks.whole_fits import FITS
+
+    good = table.Line("a / b", 1.0, 5.0, 5.0, 4.0, 3, "-1 against -1")
+    steep = table.Line("c: exponent in ones", 2.0, 1.0, 1.3, 1.15, 3, limit=True)
+    assert good.met and not good._replace(ratio=3.9).met
+    assert not steep.met and steep._replace(ratio=1.1).met
+    part = {"commit": "0123456789", "python": "3", "cores": 2, "lines": [list(good), list(steep)]}
+    text = table.markdown({"before": part})
+    assert "| a / b | 1 | 5 | 5.00 | ≥ 4 | met | 3 | -1 against -1 |" in text and "≤ 1.15 | **not met**" in text
+    told = table.history({"before": part, "old": {**part, "commit": "other"}}, "0123456789")
+    assert told["version"] == 2 and told["results"] == {
+        "before.a / b": [[1.0], [], "before"],
+        "before.c: exponent in ones": [[2.0], [], "before"],
+    }
+    assert all(any(name.startswith(family) for family in table.BEFORE_GOALS) for name in FITS)
+
+
+def test_slopes_and_precision_run(monkeypatch):
+    from benchmarks import aspect, precision, slopes
+    from latentbits.base import fitting
+
+    table = aspect.synthetic(300, 30, 4.0)
+    for make in slopes.FAMILIES.values():
+        passes = slopes.Passes(make(2), table, settle=2)
+        passes()
+        assert passes.state.iteration == 2
+    monkeypatch.setattr(fitting, "MIXED_FROM", 0)
+    told = precision.compare(precision.FAMILIES["mixture"], table.toarray(), 0)
+    assert abs(told["difference"]) < 0.1 and not told["lost"] and set(told["seconds"]) == {"double", "mixed"}

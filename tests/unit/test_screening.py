@@ -65,6 +65,40 @@ def test_what_is_not_screened(table):
     assert "went_on" not in quiet(BernoulliMixture(3, **OPTIONS), few).restarts_[0]
 
 
+def test_a_start_that_fails_on_the_sample_is_told_of(table, monkeypatch):
+    from latentbits.base import screening
+
+    plain, calls = screening.em, []
+
+    def failing(*args):
+        calls.append(1)
+        if len(calls) == 2:
+            raise FloatingPointError("no number")
+        return plain(*args)
+
+    monkeypatch.setattr(screening, "em", failing)
+    model = quiet(BernoulliMixture(3, **OPTIONS), table)
+    failed = model.restarts_[1]
+    assert failed["error"] == "FloatingPointError: no number" and not failed["went_on"] and failed["on_sample"] is None
+    assert sum(row["went_on"] for row in model.restarts_) == 1
+    monkeypatch.setattr(screening, "em", lambda *args: (_ for _ in ()).throw(FloatingPointError("no number")))
+    assert "went_on" not in quiet(BernoulliMixture(3, **OPTIONS), table).restarts_[0]  # the table itself is tried
+
+
+def test_pictures_of_starts_name_those_that_went_on(table):
+    import matplotlib.pyplot as plt
+
+    from latentbits import plots
+
+    model = quiet(BernoulliMixture(3, **OPTIONS), table)
+    went_on = [f"start {row['start']}" for row in model.restarts_ if row["went_on"]]
+    ax = plots.restarts(model)
+    assert [line.get_label() for line in ax.get_lines()] == went_on
+    ends = {row["start"]: row["objective"] for row in model.restarts_ if row["went_on"]}
+    assert [line.get_ydata()[-1] for line in ax.get_lines()] == pytest.approx(list(ends.values()), rel=1e-9)
+    plt.close(ax.figure)
+
+
 def test_a_time_limit_holds_while_starts_are_screened(table):
     model = quiet(BernoulliMixture(3, time_limit=1e-6, **OPTIONS), table)
     assert not model.converged_ and np.isfinite(model.objective_)

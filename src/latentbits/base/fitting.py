@@ -143,6 +143,8 @@ class FittingMixin(DoubtsMixin):
         self._store_result(model, sweep, result, sums)
         if screening is not None:
             self.restarts_ = _screened_rows(screening, self.restarts_)
+            numbers = [start.number for start in screening.starts[: len(self.history_)]]
+            self.history_ = [self.history_[place] for place in np.argsort(numbers)]
 
     def _pass_work(self, sums: Totals) -> float:
         """About how many multiplications a pass takes."""
@@ -229,7 +231,8 @@ def _screened_rows(screening: Screening, rows: list[dict[str, Any]]) -> list[dic
     out = []
     for place, start in enumerate(screening.starts):
         row = rows[place] if place < len(rows) else {**nothing, "error": start.error}
-        told = {"start": start.number, "went_on": place < screening.n_going_on, "on_sample": start.value}
+        value = start.value if np.isfinite(start.value) else None
+        told = {"start": start.number, "went_on": place < screening.n_going_on, "on_sample": value}
         out.append({**row, **told, "n_iter_sample": start.n_iter})
     return sorted(out, key=lambda row: row["start"])
 

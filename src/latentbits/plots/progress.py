@@ -48,7 +48,9 @@ def restarts(estimator: Any, *, ax: Any = None) -> Any:
     """
     needs(estimator, "restarts", "a fitted estimator", "history_")
     ax = axes_of(ax)
-    for number, history in enumerate(estimator.history_):
+    told = [row for row in getattr(estimator, "restarts_", None) or [] if row.get("went_on", True)]
+    for place, history in enumerate(estimator.history_):
+        number = told[place].get("start", place) if place < len(told) else place  # not all may have gone on
         ax.plot(np.arange(1, len(history) + 1), history, label=f"start {number}", linewidth=1)
     reached = getattr(estimator, "n_reached_", None)  # chains and machines do not meet in one value
     title = "" if reached is None else f"best value in {reached} of the starts"
