@@ -27,7 +27,9 @@ from latentbits.data.source import open_source
 from latentbits.datasets import fetch, load_debd
 from latentbits.engine.sweep import LocalSweep
 
-GOALS = {"peer": 10.0, "dense": 2.5, "sparse": 15.0, "memory_megabytes": 1500.0, "transform": 20.0}
+GOALS = {"dense": 2.5, "sparse": 15.0, "memory_megabytes": 1500.0, "transform": 20.0}
+# Times as fast as the peer, by table and causes.
+PEER_GOALS = {("digits", 10): 18.0, ("digits", 40): 10.0, ("c20ng", 20): 45.0}
 # Likelihoods of the two sides are the same if they differ by less than this, relative.
 SAME = 1e-6
 
@@ -71,9 +73,9 @@ def peer(name: str, X: np.ndarray, k: int, rounds: int = 3, most: int = 2000) ->
 
     reached = ours()
     seconds = best_of({"ours": ours, "nbmf-mm": theirs}, rounds)
-    ratio = seconds["nbmf-mm"] / seconds["ours"]
+    ratio, goal = seconds["nbmf-mm"] / seconds["ours"], PEER_GOALS[name, k]
     print(
-        f"{name}, K={k}: {ratio:5.1f} x nbmf-mm (goal {GOALS['peer']:g}) {'met' if ratio >= GOALS['peer'] else 'NOT met'}; "
+        f"{name}, K={k}: {ratio:5.1f} x nbmf-mm (goal {goal:g}) {_met(ratio >= goal)}; "
         f"{fitted.n_iter_} steps of theirs, {reached.n_iter_} of ours"
     )
     return {
@@ -236,7 +238,9 @@ def transform(n_rows: int = 10000, tol: float = 1e-3) -> dict:
 
 def missed(results: dict) -> list[str]:
     """The goals that the results miss."""
-    out = [f"{r['set']} K={r['k']} against nbmf-mm" for r in results["peers"] if r["ratio"] < GOALS["peer"]]
+    out = [
+        f"{r['set']} K={r['k']} against nbmf-mm" for r in results["peers"] if r["ratio"] < PEER_GOALS[r["set"], r["k"]]
+    ]
     out += [f"dense {r['set']} K={r['k']}" for r in results["dense"] if r["ratio"] > GOALS["dense"]]
     out += ["sparse"] * (results["sparse"]["ratio"] > GOALS["sparse"])
     out += ["memory"] * (results["memory"]["peak_megabytes_above_input"] >= GOALS["memory_megabytes"])

@@ -80,7 +80,7 @@ def before() -> list[Line]:
                     runs[side].append(run_fit(name, source))
             ours, theirs = (min(runs[side], key=lambda run: run["seconds"]) for side in ("ours", "theirs"))
             goal = next(goal for family, goal in BEFORE_GOALS.items() if name.startswith(family))
-            quality = f"{ours['quality']:.6g} against {theirs['quality']:.6g}"
+            quality = f"{ours['quality']:.9g} against {theirs['quality']:.9g}"
             ratio = theirs["seconds"] / ours["seconds"]
             lines.append(Line(f"{name} / {BEFORE}", ours["seconds"], theirs["seconds"], ratio, goal, repeats, quality))
             print_line(lines[-1])
@@ -99,8 +99,8 @@ def peers() -> list[Line]:
         ratio = seconds["StepMix"] / seconds["ours"]
         lines.append(Line(f"mixture / StepMix {name} K={k}", seconds["ours"], seconds["StepMix"], ratio, goal, 5))
         print_line(lines[-1])
-    tables = (("digits", 10, 18, 5), ("digits", 40, 10, 5), ("c20ng", 20, 45, 1))
-    for name, k, goal, rounds in tables:
+    for (name, k), goal in aspect.PEER_GOALS.items():
+        rounds = 1 if name == "c20ng" else 5
         X = aspect.digits() if name == "digits" else aspect.load_debd("c20ng")["train"].astype(float)
         told = aspect.peer(name, X, k, rounds, 60 if name == "c20ng" else 2000)
         ours, theirs = told["seconds"]["ours"], told["seconds"]["nbmf-mm"]

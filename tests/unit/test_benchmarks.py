@@ -39,13 +39,15 @@ def test_aspect_benchmarks_run():
     fitted = aspect.AspectBernoulli(3, n_init=1, tol=1e-4, random_state=0, fold_tol=1e-3).fit(X)
     np.testing.assert_allclose(aspect.em_fold_in(fitted, X, 1e-9), fitted.transform(X), atol=0.05)
     good = {
-        "peers": [{"set": "s", "k": 2, "ratio": 20.0}],
+        "peers": [{"set": "digits", "k": 10, "ratio": 20.0}],
         "dense": [{"set": "s", "k": 2, "ratio": 2.0}],
         "sparse": {"ratio": 10.0},
         "memory": {"peak_megabytes_above_input": 10},
         "transform": {"ratio": 30.0},
     }
     assert aspect.missed(good) == []
+    slow = {"set": "digits", "k": 10, "ratio": 17.0}
+    assert aspect.missed({**good, "peers": [slow]}) == ["digits K=10 against nbmf-mm"]
     assert aspect.missed({**good, "sparse": {"ratio": 16.0}, "transform": {"ratio": 3.0}}) == ["sparse", "transform"]
 
 

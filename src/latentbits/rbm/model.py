@@ -57,7 +57,6 @@ class BoltzmannPrecomputed(NamedTuple):
 
     params: BoltzmannParams
     logits: Float | None  # (D, 2^H) input of every visible unit in every hidden state
-    offsets: Float | None  # (2^H,) c·h
     log_z: float
 
 
@@ -95,11 +94,11 @@ class BoltzmannModel:
     def precompute(self, params: BoltzmannParams) -> BoltzmannPrecomputed:
         """Sums over hidden states, if there are few."""
         if self.n_components > MOST_EXACT:
-            return BoltzmannPrecomputed(params, None, None, np.nan)
+            return BoltzmannPrecomputed(params, None, np.nan)
         states = hidden_states(self.n_components)
         logits = params.weights @ states.T + params.visible[:, None]
         offsets = states @ params.hidden
-        return BoltzmannPrecomputed(params, logits, offsets, float(logsumexp(offsets + softplus(logits).sum(axis=0))))
+        return BoltzmannPrecomputed(params, logits, float(logsumexp(offsets + softplus(logits).sum(axis=0))))
 
     def _tiles(self, block: Block, width: int) -> Iterator[tuple[slice, Block]]:
         """Some rows after the other, with ``width`` numbers held per row."""
