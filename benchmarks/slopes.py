@@ -1,6 +1,6 @@
 """How a pass of every family grows with the ones, the rows, the columns and the components, everything else held.
 
-    python -m benchmarks.slopes      prints exponents: 1 is linear
+    python -m benchmarks.slopes      prints exponents: 1 is linear; and the ratio of a pass to the least that it must do
 
 Passes are those with which a large fit begins: in float32 where the family has them.
 """
@@ -11,9 +11,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from benchmarks.aspect import synthetic
+from benchmarks.stream import stream
 from benchmarks.timing import best_of, slope
 from latentbits import AspectBernoulli, BernoulliMixture, BinaryGTM, LatentTrait, LogisticPCA, NoisyOrComponentAnalysis
 from latentbits.data.source import open_source
@@ -79,6 +82,36 @@ def slopes() -> dict[str, dict[str, tuple[float, float, list[float]]]]:
     return out
 
 
+def least_work(X: sp.csr_array, k: int, dense: bool) -> Callable[[], Any]:
+    """The least that a pass must do: two products with the dense table, or two walks over the ones with K numbers each."""
+    rng = np.random.default_rng(0)
+    if dense:
+        table, left, right = X.toarray(), rng.random((X.shape[0], k)), rng.random((k, X.shape[1]))
+        out = np.empty(table.shape)
+        return lambda: (np.matmul(left, right, out=out), table.T @ left)
+    indptr, indices = X.indptr.astype(np.int64), X.indices.astype(np.int32)
+    matrix, out = rng.random(X.shape[1] * k), np.zeros(k)
+    return lambda: [stream(indptr, indices, matrix, k, out) for _ in range(2)]
+
+
+def bounds() -> dict[str, tuple[float, float]]:
+    """By family: seconds of a pass, and of the least that it must do, on one thread."""
+    out: dict[str, tuple[float, float]] = {}
+    for name, make in FAMILIES.items():
+        k = COMPONENTS.get(name, 10)
+        X = synthetic(10_000, 2000, 8.0)
+        wide = 10 * k if name == "map" else k
+        least = least_work(X, wide, name in ("latent trait", "logistic PCA"))
+        least()
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")
+            seconds = best_of({"pass": Passes(make(k), X), "least": least}, 5)
+        out[name] = (seconds["pass"], seconds["least"])
+    return out
+
+
 if __name__ == "__main__":
+    for family, (ours, least) in bounds().items():
+        print(f"{family}: a pass takes {ours / least:.1f} x the least work", flush=True)
     for family, told in slopes().items():
         print(family, {what: round(exponent, 2) for what, (exponent, _, _) in told.items()}, flush=True)

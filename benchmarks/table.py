@@ -2,9 +2,9 @@
 
     python -m benchmarks.table [PART ...]    prints, and writes benchmarks/results/table.md and results/history/COMMIT.json
 
-Parts: peers, before, passes (all of them without an argument).  ``before`` runs whole fits (:mod:`benchmarks.whole_fits`)
-with this source and with that of the commit BEFORE, side by side in processes of their own.  Lines of parts that are not
-run are kept.  The history is written in asv's format.
+Parts: peers, before, rivals, passes (all of them without an argument).  ``before`` runs whole fits
+(:mod:`benchmarks.whole_fits`) with this source and with that of the commit BEFORE, side by side in processes of their own.
+Lines of parts that are not run are kept.  The history is written in asv's format.
 """
 
 from __future__ import annotations
@@ -40,14 +40,16 @@ class Line(NamedTuple):
     ours: float
     theirs: float
     ratio: float
-    goal: float
+    goal: float | None
     repeats: int
     quality: str = ""
     limit: bool = False
 
     @property
     def met(self) -> bool:
-        """Whether the goal is reached."""
+        """Whether the goal is reached; lines without one only tell."""
+        if self.goal is None:
+            return True
         return self.ratio <= self.goal if self.limit else self.ratio >= self.goal
 
 
@@ -129,11 +131,27 @@ def peers() -> list[Line]:
     return lines
 
 
-def passes() -> list[Line]:
-    """How a pass of every family grows with ones, rows, columns and components."""
-    from benchmarks.slopes import slopes
+def rivals() -> list[Line]:
+    """Whole fits with the defaults of both sides."""
+    from benchmarks.rivals import RIVALS
 
     lines = []
+    for name, run in RIVALS.items():
+        ours, theirs = run().values()
+        quality = f"{ours.quality:.4g} against {theirs.quality:.4g}"
+        lines.append(Line(name, ours.seconds, theirs.seconds, theirs.seconds / ours.seconds, None, 1, quality))
+        print_line(lines[-1])
+    return lines
+
+
+def passes() -> list[Line]:
+    """How a pass of every family grows with ones, rows, columns and components, and how it stands to the least work."""
+    from benchmarks.slopes import bounds, slopes
+
+    lines = []
+    for name, (ours, least) in bounds().items():
+        lines.append(Line(f"{name}: a pass / the least work", ours, least, ours / least, None, 5, limit=True))
+        print_line(lines[-1])
     for name, told in slopes().items():
         for what, (exponent, limit, seconds) in told.items():
             line = Line(f"{name}: exponent in {what}", seconds[-1], seconds[0], exponent, limit, 3, limit=True)
@@ -142,13 +160,14 @@ def passes() -> list[Line]:
     return lines
 
 
-PARTS = {"peers": peers, "before": before, "passes": passes}
+PARTS = {"peers": peers, "before": before, "rivals": rivals, "passes": passes}
 
 
 def print_line(line: Line) -> None:
     """Tell of a line as soon as it is there."""
     sign = "<=" if line.limit else ">="
-    print(f"{line.name}: {line.ratio:.2f} (goal {sign} {line.goal:g}) {'met' if line.met else 'NOT met'}", flush=True)
+    goal = "" if line.goal is None else f" (goal {sign} {line.goal:g}) {'met' if line.met else 'NOT met'}"
+    print(f"{line.name}: {line.ratio:.2f}{goal}", flush=True)
 
 
 def commit() -> str:
@@ -167,13 +186,10 @@ def markdown(parts: dict[str, dict]) -> str:
         text += ["| line | ours | theirs | ratio | goal | | repeats | quality |", "|---|---|---|---|---|---|---|---|"]
         for row in told["lines"]:
             line = Line(*row)
-            goal = f"{'≤' if line.limit else '≥'} {line.goal:g}"
+            goal = "–" if line.goal is None else f"{'≤' if line.limit else '≥'} {line.goal:g}"
+            verdict = "" if line.goal is None else "met" if line.met else "**not met**"
             cells = (line.name, f"{line.ours:.4g}", f"{line.theirs:.4g}", f"{line.ratio:.2f}", goal)
-            text.append(
-                "| "
-                + " | ".join((*cells, "met" if line.met else "**not met**", str(line.repeats), line.quality))
-                + " |"
-            )
+            text.append("| " + " | ".join((*cells, verdict, str(line.repeats), line.quality)) + " |")
         text.append("")
     return "\n".join(text)
 

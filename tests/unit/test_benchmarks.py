@@ -209,3 +209,16 @@ def test_slopes_and_precision_run(monkeypatch):
     monkeypatch.setattr(fitting, "MIXED_FROM", 0)
     told = precision.compare(precision.FAMILIES["mixture"], table.toarray(), 0)
     assert abs(told["difference"]) < 0.1 and not told["lost"] and set(told["seconds"]) == {"double", "mixed"}
+
+
+def test_the_least_work_and_lines_without_a_goal():
+    from benchmarks.slopes import least_work
+    from benchmarks.table import Line, markdown
+
+    X = sp.csr_array((np.random.default_rng(0).random((30, 12)) < 0.2).astype(float))
+    assert len(least_work(X, 4, dense=False)()) == 2
+    assert least_work(X, 3, dense=True)()[1].shape == (12, 3)
+    lines = [Line("a", 1.0, 2.0, 2.0, None, 1, "3 against 4"), Line("b", 1.0, 2.0, 2.0, 4.0, 1)]
+    assert lines[0].met and not lines[1].met
+    told = markdown({"rivals": {"commit": "0" * 40, "python": "3", "cores": 2, "lines": lines}})
+    assert "| a | 1 | 2 | 2.00 | – |  | 1 | 3 against 4 |" in told and "**not met**" in told

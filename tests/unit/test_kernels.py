@@ -290,7 +290,7 @@ def test_aspect_fold_in_as_python():
         np.testing.assert_allclose(first, second, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["fit_rows", "bound_rows", "curve_rows"])
+@pytest.mark.parametrize("name", ["fit_rows", "bound_rows", "curve_rows", "column_curvature"])
 def test_logistic_rows_as_python(name):
     rng = np.random.default_rng(0)
     codes = rng.choice(np.array([0, 1, 2], np.uint8), (3, 10))
@@ -304,6 +304,9 @@ def test_logistic_rows_as_python(name):
         elif name == "curve_rows":
             rest, scores, turn = np.zeros((5, 10)), np.ones((3, 4)), np.linspace(-1, 1, 50).reshape(5, 10)
             function(codes, loadings, offset, 0.1, np.arange(3.0), scores, turn, rest)
+        elif name == "column_curvature":
+            rest, scores = np.zeros((15, 10)), np.ones((3, 4))
+            function(codes, loadings, offset, np.arange(3.0), scores, rest)
         else:
             rest = np.zeros((10, 5, 6))
             function(codes, loadings, offset, 0.1, np.ones(3), scores, rest, logs)

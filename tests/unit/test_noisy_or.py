@@ -14,7 +14,7 @@ from latentbits.engine.sweep import LocalSweep
 from latentbits.noisy_or import kernels, weight_kernels
 from latentbits.noisy_or.m_steps import _Probe, solve
 from latentbits.noisy_or.model import NoisyOrModel
-from latentbits.noisy_or.params import NoisyOrParams
+from latentbits.noisy_or.params import NoisyOrParams, log_on, slope_of
 from latentbits.noisy_or.scoring import RowScores
 
 from ..reference import noisy_or as twin
@@ -50,16 +50,16 @@ def weights_of(block, model, params, m, tol=1e-13):
     codes = block.codes()
     for row, j in zip(*np.nonzero(codes == 1)):
         weights = weight_kernels.make_weights(1, k)
-        n_candidates = weight_kernels.list_candidates(m[row], weights.candidates)
+        counts = weight_kernels.list_candidates(m[row], weights.candidates)
         theta, slope = params.theta[:, j].copy(), precomputed.slope.reshape(d, -1)[j, :k].copy()
         n = weight_kernels.contend(
-            0, precomputed.top[j], weights.candidates, n_candidates, m[row], theta, slope, 0, weights.contenders
+            0, precomputed.top[j], weights.candidates, counts, m[row], theta, slope, 0, weights.contenders
         )
         if n == 1:
             q[row, j, weights.contenders[0]] = 1.0
         elif n > 1:
             weight_kernels.first_weights(0, 0, n, m[row], theta, weights.contenders, weights.q)
-            weight_kernels.share_cell(0, params.theta0[j], precomputed.top[j], 0, n, m[row], theta, tol, weights)
+            weight_kernels.share_cell(0, params.theta0[j], precomputed.top[j], 0, n, m[row], theta, 12, tol, weights)
             q[row, j, weights.contenders[:n]] = weights.q[:n]
     return q
 
@@ -330,3 +330,37 @@ def test_greedy_search_finds_the_best_state():
         states = np.array(np.meshgrid(*[[0.0, 1.0]] * 5)).reshape(5, -1).T
         hits += max(twin.log_joint(X[0], s, *params[:3]) for s in states) <= here + 1e-9
     assert hits >= 50
+
+
+def test_contenders_are_those_of_the_rule():
+    """Sources that may have weight, found through the likely ones first, are those that the rule names one by one."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        k = int(rng.integers(1, 12))
+        m = 10.0 ** rng.uniform(-11, 0, k)
+        theta = np.where(rng.random(k) < 0.3, 0.0, 10.0 ** rng.uniform(-4, 1, k))
+        theta0 = np.array(10.0 ** rng.uniform(-4, 0))
+        top = -float(log_on(theta0))
+        slope = slope_of(theta, np.log1p(-np.expm1(-theta) / np.expm1(theta0)), theta0)
+        gains = np.where(m > weight_kernels.CUT, m * slope, 0.0)
+        limit = gains.max() / top
+        wanted = {j for j in range(k) if m[j] > max(limit, weight_kernels.CUT) and theta[j] > weight_kernels.WEAK}
+        weights = weight_kernels.make_weights(1, k)
+        counts = weight_kernels.list_candidates(m, weights.candidates)
+        n = weight_kernels.contend(0, top, weights.candidates, counts, m, theta, slope, 0, weights.contenders)
+        assert set(weights.contenders[:n]) == (wanted if gains.max() > 0 else set())
+
+
+def test_angles_and_back():
+    """Jumps go along angles: there and back is the same point, and no jump takes a link away."""
+    params = random_model(np.random.default_rng(0), 3, 7)
+    params.theta[0, 0] = 0.0
+    model, _ = model_for(np.ones((4, 7)), 3)
+    vector = model.to_vector(params)
+    for old, new in zip(params[:3], model.from_vector(vector, params)[:3]):
+        np.testing.assert_allclose(new, old, rtol=1e-8)
+    far = model.from_vector(vector - 10.0, params)
+    np.testing.assert_allclose(far.theta, 0.1 * params.theta, rtol=1e-8)
+    assert (far.theta0 > 0).all() and (far.prior > 0).all()
+    far = model.from_vector(vector + 10.0, params)
+    assert np.isfinite(far.theta).all() and (far.theta[params.theta > 0] > 29).all() and (far.prior < 1).all()

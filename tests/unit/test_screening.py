@@ -1,4 +1,4 @@
-"""Starts of large tables: all run on a sample, the better half goes on, and all are told of."""
+"""Starts of large tables: all run for a while, the better half goes on, and all are told of."""
 
 from __future__ import annotations
 
@@ -38,15 +38,40 @@ def test_the_better_half_goes_on_and_all_are_told_of(table, family):
     model = quiet(family(k, **{**OPTIONS, **few}), table)
     rows = model.restarts_
     assert [row["start"] for row in rows] == [0, 1, 2, 3] and sum(row["went_on"] for row in rows) == 2
-    on_sample = sorted((row["on_sample"] for row in rows), reverse=True)
-    assert {row["on_sample"] for row in rows if row["went_on"]} == set(on_sample[:2])
+    early = sorted((row["screening_objective"] for row in rows), reverse=True)
+    assert {row["screening_objective"] for row in rows if row["went_on"]} == set(early[:2])
     assert all((row["objective"] is None) != row["went_on"] for row in rows)
-    assert all(row["n_iter_sample"] >= 1 for row in rows) and len(model.history_) == 2
-    assert "2 starts" in model.summary() and "4 starts on a sample" in model.summary()
+    assert all(row["screening_n_iter"] >= 1 for row in rows) and len(model.history_) == 2
+    assert "2 starts" in model.summary() and "better ones of 4 starts" in model.summary()
     plain = quiet(family(k, screen_starts=False, **{**OPTIONS, **few}), table)
     assert "went_on" not in plain.restarts_[0] and len(plain.history_) == 4
     # The better half is no worse than the worst of all.
     assert model.objective_ >= min(row["objective"] for row in plain.restarts_) - 1e-3 * len(table)
+
+
+def test_noisy_or_is_screened_on_the_table_and_goes_on_where_it_stands(table):
+    """A start that goes on is bit for bit the start that was never stopped."""
+    options = {**OPTIONS, "max_iter": 24, "n_init": 2}
+    model = quiet(NoisyOrComponentAnalysis(4, **options), table)
+    plain = quiet(NoisyOrComponentAnalysis(4, screen_starts=False, **options), table)
+    assert {row["screening_n_iter"] for row in model.restarts_} == {20}
+    went_on = [row["start"] for row in model.restarts_ if row["went_on"]]
+    assert model.history_ == [plain.history_[number] for number in went_on]
+    for row in model.restarts_:
+        assert row["screening_objective"] in plain.history_[row["start"]][:20]
+
+
+def test_noisy_or_of_much_larger_tables_is_screened_on_a_sample_and_begins_anew(table, monkeypatch):
+    from latentbits.base import screening
+
+    monkeypatch.setattr(screening, "MOST_ROWS", 2000)
+    options = {**OPTIONS, "max_iter": 22, "n_init": 2}
+    model = quiet(NoisyOrComponentAnalysis(4, **options), table)
+    plain = quiet(NoisyOrComponentAnalysis(4, screen_starts=False, **options), table)
+    assert {row["screening_n_iter"] for row in model.restarts_} == {20}
+    assert all(np.isfinite(row["screening_objective"]) for row in model.restarts_)
+    went_on = [row["start"] for row in model.restarts_ if row["went_on"]]
+    assert model.history_ == [plain.history_[number] for number in went_on]
 
 
 def test_the_same_bits_whatever_the_container_the_threads_and_the_checkpoint(table, tmp_path):
@@ -79,7 +104,11 @@ def test_a_start_that_fails_on_the_sample_is_told_of(table, monkeypatch):
     monkeypatch.setattr(screening, "em", failing)
     model = quiet(BernoulliMixture(3, **OPTIONS), table)
     failed = model.restarts_[1]
-    assert failed["error"] == "FloatingPointError: no number" and not failed["went_on"] and failed["on_sample"] is None
+    assert (
+        failed["error"] == "FloatingPointError: no number"
+        and not failed["went_on"]
+        and failed["screening_objective"] is None
+    )
     assert sum(row["went_on"] for row in model.restarts_) == 1
     monkeypatch.setattr(screening, "em", lambda *args: (_ for _ in ()).throw(FloatingPointError("no number")))
     assert "went_on" not in quiet(BernoulliMixture(3, **OPTIONS), table).restarts_[0]  # the table itself is tried

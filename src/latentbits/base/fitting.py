@@ -143,8 +143,9 @@ class FittingMixin(DoubtsMixin):
         self._store_result(model, sweep, result, sums)
         if screening is not None:
             self.restarts_ = _screened_rows(screening, self.restarts_)
-            numbers = [start.number for start in screening.starts[: len(self.history_)]]
-            self.history_ = [self.history_[place] for place in np.argsort(numbers)]
+            went_on = screening.starts[: len(self.history_)]
+            whole = [[*start.history, *after] for start, after in zip(went_on, self.history_)]
+            self.history_ = [whole[place] for place in np.argsort([start.number for start in went_on])]
 
     def _pass_work(self, sums: Totals) -> float:
         """About how many multiplications a pass takes."""
@@ -226,14 +227,14 @@ class FittingMixin(DoubtsMixin):
 
 
 def _screened_rows(screening: Screening, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of the restarts table of all starts, by number, with what they reached on the sample."""
+    """Rows of the restarts table of all starts, by number, with what they had reached when they were compared."""
     nothing = {"objective": None, "below_best": None, "n_iter": 0, "converged": False, "jumps_rejected": 0}
     out = []
     for place, start in enumerate(screening.starts):
         row = rows[place] if place < len(rows) else {**nothing, "error": start.error}
         value = start.value if np.isfinite(start.value) else None
-        told = {"start": start.number, "went_on": place < screening.n_going_on, "on_sample": value}
-        out.append({**row, **told, "n_iter_sample": start.n_iter})
+        told = {"start": start.number, "went_on": place < screening.n_going_on}
+        out.append({**row, **told, "screening_objective": value, "screening_n_iter": start.n_iter})
     return sorted(out, key=lambda row: row["start"])
 
 

@@ -1,8 +1,10 @@
-"""Several starts of a large table: all of them run on a sample of its rows, and only the better half goes on.
+"""Several starts of a large table: all of them run for a while, and only the better half goes on.
 
-A start that has settled on the sample is nearly where it would be after many passes over the table, so that it needs few
-more there (some families begin anew: ``Model.starts_over``); and of starts that end far apart the sample tells the better
-ones.  Rows of the sample have the weight of those that they stand for.
+Most families run on a sample of the rows.  A start that has settled there is nearly where it would be after many passes
+over the table, so that it needs few more; and of starts that end far apart the sample tells the better ones.  Rows of the
+sample have the weight of those that they stand for.  Families whose first stages say enough
+(``Model.screened_passes``) make these passes over the table itself, and nothing of them is lost; over a sample if the table
+is much larger, and the better starts begin anew.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ class SampleSource:
 
 
 class Screened(NamedTuple):
-    """How a start ended on the sample."""
+    """How far a start came."""
 
     number: int
     value: float
@@ -55,6 +57,8 @@ class Screened(NamedTuple):
     complete: bool
     n_iter: int
     error: str = ""
+    state: State | None = None  # where it goes on, if that is no sample
+    history: tuple[float, ...] = ()  # of the table, up to there
 
 
 @dataclass(frozen=True)
@@ -71,11 +75,13 @@ class Screening:
         """The better half of those that did not fail."""
         return max(1, sum(not start.error for start in self.starts) // 2)
 
-    def __call__(self, place: int) -> Point:
+    def __call__(self, place: int) -> Point | State:
         """Where the start at a place of the ranking goes on."""
         start = self.starts[place]
         model, nothing = self.model, [None] * self.sweep.n_blocks
-        if model.starts_over:
+        if start.state is not None:
+            return start.state
+        if model.screened_passes:
             return self.anew(start.number)
         if model.has_row_state and isinstance(model, StreamedRows):
             rows: Rows = self.sweep.map(_FoldIn(model), nothing, start.params)[1]
@@ -100,19 +106,50 @@ def sample_size(n_rows: int) -> int:
     return wanted if wanted >= LEAST_ROWS else 0
 
 
-def _last_step(steps: Iterator[Step], is_over: Callable[[], bool]) -> Step:
-    """The last step that there is time for."""
-    step = next(steps)
-    while not is_over():
-        following = next(steps, None)
-        if following is None:
+def _last_step(steps: Iterator[Step], is_over: Callable[[], bool]) -> tuple[Step, float]:
+    """The last step that there is time for, and the objective of the last one that was kept."""
+    value = -np.inf
+    for step in steps:
+        value = value if step.kind == "rejected" else step.objective
+        if is_over():
             break
-        step = following
-    return step
+    return step, value
 
 
 def screen_starts(starts: Starts, n_init: int, options: EMOptions, is_over: Callable[[], bool]) -> Screening | None:
-    """Run all starts on a sample; None if the table has too few distinct rows for that, or none could be completed."""
+    """Run all starts for a while; None if the table does not allow for that, or none could be completed."""
+    model = starts.model
+    found: list[Screened] = []
+    on_table = model.screened_passes and starts.sweep.source.shape[0] <= SHARE * MOST_ROWS
+    run = (_run_on_table if on_table else _run_on_sample)(starts, options, is_over)
+    if run is None:
+        return None
+    for number in range(n_init):
+        if found and is_over():
+            break
+        try:
+            found.append(run(number))
+        except (ArithmeticError, np.linalg.LinAlgError) as failure:
+            found.append(Screened(number, -np.inf, None, False, 0, f"{type(failure).__name__}: {failure}"))
+        found = _with_states(found, max(1, n_init // 2))
+    if all(start.error for start in found):
+        return None  # the table itself may do better
+    return Screening(model, starts.sweep, starts, sorted(found, key=_rank))
+
+
+def _rank(start: Screened) -> tuple[bool, bool, float, int]:
+    """The better starts first."""
+    return bool(start.error), not start.complete, -start.value, start.number
+
+
+def _with_states(found: list[Screened], n_kept: int) -> list[Screened]:
+    """The starts, with row state of the better ones alone: those that may go on."""
+    kept = {start.number for start in sorted(found, key=_rank)[:n_kept]}
+    return [start if start.number in kept else start._replace(state=None, params=None) for start in found]
+
+
+def _run_on_sample(starts: Starts, options: EMOptions, is_over: Callable[[], bool]) -> Callable[[int], Screened] | None:
+    """Runs a start on a sample; None if the table has too few distinct rows for that."""
     model, sweep, seed = starts.model, starts.sweep, starts.seed
     source: Source = sweep.source
     sample = sample_rows(sweep, sample_size(source.shape[0]))
@@ -120,21 +157,33 @@ def screen_starts(starts: Starts, n_init: int, options: EMOptions, is_over: Call
         return None
     block = sample._replace(weights=sample.weights * (sample.total / sample.weights.sum())).block(source.shape[1])
     small: Any = LocalSweep(SampleSource(block, source.labels), getattr(sweep, "n_jobs", 1))
-    quick = replace(options, tol=LOOSER * options.tol, max_iter=min(options.max_iter, MOST_PASSES))
-    found: list[Screened] = []
-    for number in range(n_init):
-        if found and is_over():
-            break
-        try:
-            params = starts.init(small, seed, number)
-            begin = Point(params, init_rows(model, small, params, seed, number))
-            step = _last_step(em(model, small, State(begin), quick), is_over)
-        except (ArithmeticError, np.linalg.LinAlgError) as failure:
-            found.append(Screened(number, -np.inf, None, False, 0, f"{type(failure).__name__}: {failure}"))
-            continue
+    most = min(options.max_iter, model.screened_passes or MOST_PASSES)
+    quick = replace(options, tol=LOOSER * options.tol, max_iter=most)
+
+    def run(number: int) -> Screened:
+        params = starts.init(small, seed, number)
+        begin = Point(params, init_rows(model, small, params, seed, number))
+        step, value = _last_step(em(model, small, State(begin), quick), is_over)
         params = (step.state.accepted or step.state.point).params
-        found.append(Screened(number, step.state.objective, params, step.last, step.state.iteration))
-    if all(start.error for start in found):
-        return None  # the table itself may do better
-    ranked = sorted(found, key=lambda start: (bool(start.error), not start.complete, -start.value, start.number))
-    return Screening(model, sweep, starts, ranked)
+        return Screened(number, value, params, step.last, step.state.iteration)
+
+    return run
+
+
+def _run_on_table(starts: Starts, options: EMOptions, is_over: Callable[[], bool]) -> Callable[[int], Screened] | None:
+    """Runs the first passes of a start over the table; None if there are no more passes to make."""
+    model = starts.model
+    if model.screened_passes >= options.max_iter:
+        return None
+
+    def run(number: int) -> Screened:
+        history: list[float] = []
+        for step in em(model, starts.sweep, State(starts(number)), options):
+            if step.kind != "rejected":
+                history.append(step.objective)
+            if step.state.iteration >= model.screened_passes or is_over():
+                break
+        state = step.state
+        return Screened(number, history[-1], None, True, state.iteration, "", state, tuple(history))
+
+    return run

@@ -150,7 +150,7 @@ class _Run(NamedTuple):
 def fit_restarts(
     model: Model,
     sweep: Sweep,
-    start: Callable[[int], Point],
+    start: Callable[[int], Point | State],
     n_init: int,
     options: EMOptions,
     listener: Listener,
@@ -158,7 +158,7 @@ def fit_restarts(
     bookmark: Bookmark | None = None,
     params_type: Any = None,
 ) -> Result:
-    """Run EM from ``start(0)``, ``start(1)``, ... and return the best.
+    """Run EM from ``start(0)``, ``start(1)``, ..., points or fits that have begun, and return the best.
 
     A start that fails is recorded and left out; the fit fails only if all do.  ``params_type`` is the NamedTuple of the
     parameters, for reading a checkpoint back.
@@ -197,7 +197,7 @@ def _merit(restart: Restart) -> tuple[bool, float]:
 def _one_start(
     model: Model,
     sweep: Sweep,
-    start: Callable[[int], Point],
+    start: Callable[[int], Point | State],
     options: EMOptions,
     listener: Listener,
     run: _Run,
@@ -209,7 +209,9 @@ def _one_start(
     state, error = run.state, ""
     complete = state is None or state.complete
     try:
-        state = State(start(run.number)) if state is None else state
+        if state is None:
+            begin = start(run.number)
+            state = begin if isinstance(begin, State) else State(begin)
         for step in em(model, sweep, state, options):
             state, settled, complete = step.state, step.settled, step.last
             if step.kind != "rejected":

@@ -19,6 +19,8 @@ from .grid import neighbours, spacings
 
 # A row may be in two places if two separate nodes hold more than this.
 SECOND_PLACE = 0.1
+# What two nodes that are certain of opposite answers have in common of a column, for a distance that is finite.
+LEAST_SHARED = 1e-16
 # Regions into which a map is cut where nobody asks for another number; these have names.
 N_REGIONS = 8
 
@@ -196,7 +198,8 @@ class MapAnswers(LatentBitsEstimator):
         total, count = np.zeros(len(chances)), np.zeros(len(chances))
         for a, b in neighbours(self.latent_shape_):
             p, q = chances[a], chances[b]
-            apart = -np.log(np.sqrt(p * q) + np.sqrt((1 - p) * (1 - q))).sum()
+            shared = np.sqrt(p * q) + np.sqrt((1 - p) * (1 - q))
+            apart = -np.log(np.maximum(shared, LEAST_SHARED)).sum()
             for node in (a, b):
                 total[node] += apart
                 count[node] += 1

@@ -156,6 +156,27 @@ def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
 
 
 @kernel
+def column_curvature(codes, loadings, offset, weights, scores, sums):
+    """Add to ``sums`` ((K + 1)(K + 2) / 2, D) the curvature of every column by its loadings and offset, scores (n, K) held.
+
+    Lines are the lower half of the matrix, row by row.
+    """
+    n_rows, n_columns = codes.shape
+    width = loadings.shape[0]
+    odds, cells, long = np.empty(n_columns), make_cells(n_columns), np.ones(width + 1)
+    for i in range(n_rows):
+        log_odds(loadings, offset, scores[i], odds)
+        row_terms(codes[i], odds, cells)
+        for k in range(width):
+            long[k] = scores[i, k]
+        line = 0
+        for k in range(width + 1):
+            for m in range(k + 1):
+                add_row(cells.curvature, weights[i] * long[k] * long[m], sums[line])
+                line += 1
+
+
+@kernel
 def curve_rows(codes, loadings, offset, ridge, weights, scores, turn, sums):
     """Add to ``sums`` (K + 1, D) how the slope by (loadings, offset) changes along ``turn`` (K + 1, D), rows at their best.
 

@@ -29,7 +29,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .. import declared as of
-from ..data.block import ONE, Block, Float
+from ..data.block import Block, Float
 from ..data.rng import stream
 from ..engine.em import extra_pass_over
 from ..engine.protocols import ExtraPass
@@ -49,6 +49,9 @@ from .newton import Metric, NewtonStep, newton_step
 AT_BEST = 1e-10
 # The same while the bound leads the way, which needs no best scores.
 ON_THE_WAY = 1e-3
+# The same beside Newton steps: this part of what the last step was to gain per row.  A last step of the scores that gains
+# so little leaves its square to be gained.
+FINER = 1e-3
 # Passes by the bound before the first Newton step.
 FIRST_PASSES = 40
 # Nats per cell that are left to gain where a last Newton step needs no judgement.
@@ -149,9 +152,7 @@ class LogisticModel(LinearModel):
         k, weights = self.n_components, block.row_weights()
         scores = np.empty(rows.shape)
         value, slope, gram = 0.0, np.zeros((k + 1, block.n_columns)), np.zeros((k + 1, k + 1))
-        climb = precomputed.params.climb
-        early = climb is not None and Climb(*climb).passes < FIRST_PASSES
-        for part, best, residuals, logs in self.fitted(block, precomputed, rows, ON_THE_WAY if early else AT_BEST):
+        for part, best, residuals, logs in self.fitted(block, precomputed, rows, self._score_tol(precomputed.params)):
             scores[part] = best
             long = np.column_stack((best, np.ones(len(best))))
             weighted = long * weights[part, None]
@@ -160,6 +161,15 @@ class LogisticModel(LinearModel):
             gram += weighted.T @ long
         size = float(np.trace(gram) - gram[k, k])
         return LogisticStats(value, size, float(weights.sum()), slope, gram, None), scores
+
+    def _score_tol(self, params: LogisticParams) -> float:
+        """How close the scores of a pass must come to their best: as the steps of the loadings do."""
+        if params.climb is None:
+            return AT_BEST
+        climb = Climb(*params.climb)
+        if climb.passes < FIRST_PASSES:
+            return ON_THE_WAY
+        return float(np.clip(FINER * climb.gain / max(self.total_weight, 1.0), AT_BEST, ON_THE_WAY))
 
     def _bound_step(self, block: Block, rows: Float, precomputed: LogisticPrecomputed) -> tuple[LogisticStats, Float]:
         """The paper's alternation: scores by weighted least squares, and the sums for the loadings."""
@@ -239,14 +249,16 @@ class LogisticModel(LinearModel):
 
     def _column_curvature(self, block: Block, rows: Float, precomputed: LogisticPrecomputed) -> Float:
         """Curvature (D, K + 1, K + 1) by the loadings and offset of every column, scores held."""
+        from .kernels import column_curvature
+
         k, weights = self.n_components, block.row_weights()
-        out = np.zeros((block.n_columns, (k + 1) ** 2))
+        half = np.tril_indices(k + 1)
+        sums, out = np.zeros((len(half[0]), block.n_columns)), np.empty((block.n_columns, k + 1, k + 1))
         for part, codes in self.tiles(block):
-            on = sigmoid(self.odds(rows[part], precomputed))
-            long = np.column_stack((rows[part], np.ones(len(codes))))
-            products = (long[:, :, None] * long[:, None, :]).reshape(len(long), -1) * weights[part, None]
-            out += np.where(codes <= ONE, on * (1.0 - on), 0.0).T @ products
-        return out.reshape(-1, k + 1, k + 1)
+            scores = np.array(rows[part], order="C")
+            column_curvature(codes, precomputed.loadings, precomputed.offset, weights[part], scores, sums)
+        out[:, half[0], half[1]] = out[:, half[1], half[0]] = sums.T
+        return out
 
     def _slope_change(self, block: Block, rows: Float, precomputed: LogisticPrecomputed, turn: Float) -> Float:
         """Change (K + 1, D) of the slope along a direction of loadings and offset."""

@@ -34,13 +34,13 @@ class Lists(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How posteriors are looked for: from those given, from a greedy search, or from the better of both; and how long."""
+    """How posteriors are looked for, and how long."""
 
-    warm: bool
-    cold: bool
+    warm: bool  # from those at hand
     rounds: int  # of weights and posteriors
     tol: float  # change of a posterior that ends the rounds
     cell_tol: float  # gap to the best weights of a one
+    trial_tol: float  # the same of posteriors that are tried beside those at hand
     chunk: int  # ones whose factors can be multiplied without overflow
 
 
@@ -69,6 +69,13 @@ def make_climb(longest, width):
         factors.view(np.int64),
         whole.view(np.int64),
     )
+
+
+class Sums(NamedTuple):
+    """What :func:`infer_rows` adds to, both empty if nothing is summed."""
+
+    on: np.ndarray  # (D * W,)
+    leak: np.ndarray  # (D,)
 
 
 class ProbeSums(NamedTuple):
@@ -157,7 +164,7 @@ def greedy(tables, indices, low, high, base, chunk, climb):
 
     ``base`` (W,) are the log odds of the sources without any credit for the ones.
     """
-    theta, prob, e0 = tables.theta, tables.prob, tables.e0
+    prob, e0 = tables.prob, tables.e0
     on, gains, grown = climb.on, climb.gains, climb.grown
     width = base.shape[0]
     total = 0.0
@@ -178,12 +185,11 @@ def greedy(tables, indices, low, high, base, chunk, climb):
         total += most
         for p in range(low, high):
             j = np.int64(indices[p])
-            strength, here = theta[j * width + best], grown[p - low]
-            if on[best]:
-                link = prob[j * width + best]
-                grown[p - low] = max(here * math.exp(-strength) - link, e0[j])
-            elif strength > 0.0:
-                grown[p - low] = min((here + 1.0) * math.exp(strength) - 1.0, HUGE)
+            link, here = prob[j * width + best], grown[p - low]
+            if on[best]:  # exp(θ) = 1 / (1 - p)
+                grown[p - low] = max(here * (1.0 - link) - link, e0[j])
+            else:
+                grown[p - low] = min((here + link) / (1.0 - link), HUGE)
         on[best] = 1 - on[best]
         flip_gains(tables, indices, low, high, base, chunk, climb)
     return total
@@ -281,60 +287,79 @@ def add_sums(tables, indices, low, n_ones, row_weight, m, weights, on, leak):
                 leak[j] += row_weight * q[c] * m[k] * (rest[c] - 1.0 / e0[j])
 
 
+@inner_kernel
+def base_of(lists, i, tables, base):
+    """Fill ``base`` (W,): log odds of the sources of row ``i`` without any credit for the ones."""
+    indptr, indices, unknown_indptr, unknown_indices = lists
+    width = base.shape[0]
+    for k in range(width):
+        base[k] = tables.bias[k]
+    add_columns(indices, indptr[i], indptr[i + 1], tables.theta, np.uint64(width), base)
+    add_columns(unknown_indices, unknown_indptr[i], unknown_indptr[i + 1], tables.theta, np.uint64(width), base)
+
+
+@inner_kernel
+def longest_row(indptr):
+    """Ones of the row that has most, at least one."""
+    longest = 1
+    for i in range(indptr.shape[0] - 1):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    return longest
+
+
 @kernel
-def infer_rows(lists, row_weights, tables, options, shares, values, odds_out, on, leak):
+def search_rows(lists, tables, options, shares, trials, useful):
+    """Greedy searches of all rows: ``trials`` (n, W) get the posteriors there, ``useful`` (n,) whether they may be better.
+
+    A search is of use only if it found a better state than that of posteriors ``shares`` (n, W) at hand.
+    """
+    indptr, indices = lists.indptr, lists.indices
+    n_rows, width, longest = indptr.shape[0] - 1, tables.bias.shape[0], longest_row(indptr)
+    base, climb, work = np.empty(width), make_climb(longest, width), make_weights(1, width)
+    for i in range(n_rows):
+        low, high = indptr[i], indptr[i + 1]
+        if high > low:
+            base_of(lists, i, tables, base)
+            found = greedy(tables, indices, low, high, base, options.chunk, climb)
+            if not options.warm or found > gain_of(tables, indices, low, high, base, shares[i]) + 1e-9:
+                renew(climb.gains, trials[i], work)
+                useful[i] = True
+
+
+@kernel
+def infer_rows(lists, row_weights, tables, options, trials, useful, shares, values, odds_out, sums):
     """Posteriors of the sources of every row: ``shares`` (n, W) are filled, ``values`` (n,) the source part of the bound.
 
-    ``odds_out`` (n, W) gets the log odds, and ``on`` (D * W,) and ``leak`` (D,) the sums of :func:`add_sums`, each unless
-    it is empty.
+    ``trials`` (n, W) are posteriors to begin from beside those at hand, in the rows that ``useful`` (n,) names.
+    ``odds_out`` (n, W) gets the log odds, and ``sums`` those of :func:`add_sums`, each unless it is empty.
     """
-    indptr, indices, unknown_indptr, unknown_indices = lists
-    bias, theta = tables.bias, tables.theta
-    warm, cold = options.warm, options.cold
-    n_rows, width = indptr.shape[0] - 1, bias.shape[0]
-    longest = 0
-    for i in range(n_rows):
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    base, m, trial, odds, other = (
-        np.empty(width),
-        np.empty(width),
-        np.empty(width),
-        np.empty(width),
-        np.empty(width),
-    )
-    climb = make_climb(longest, width)
-    weights, trial_weights = make_weights(max(longest, 1), width), make_weights(max(longest, 1), width)
+    indptr, indices, _, _ = lists
+    on, leak = sums
+    n_rows, width, longest = indptr.shape[0] - 1, tables.bias.shape[0], longest_row(indptr)
+    base, m, odds, other = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
+    weights, trial_weights = make_weights(longest, width), make_weights(longest, width)
+    tries = Options(options.warm, options.rounds, options.tol, options.trial_tol, options.trial_tol, options.chunk)
     for i in range(n_rows):
         low, high = indptr[i], indptr[i + 1]
         n_ones = high - low
-        for k in range(width):
-            base[k] = bias[k]
-        add_columns(indices, low, high, theta, np.uint64(width), base)
-        add_columns(unknown_indices, unknown_indptr[i], unknown_indptr[i + 1], theta, np.uint64(width), base)
+        base_of(lists, i, tables, base)
         value, chosen = -np.inf, False  # whether the posteriors of the search are the better ones
         if n_ones == 0:
             for k in range(width):
                 odds[k] = base[k]
             value, _ = renew(odds, m, weights)
-        else:
-            found, cold_row = 0.0, cold
-            if cold:
-                found = greedy(tables, indices, low, high, base, options.chunk, climb)
-                renew(climb.gains, trial, trial_weights)
-            if warm:
+        elif options.warm:
+            for k in range(width):
+                m[k] = shares[i, k]
+            value = settle(tables, indices, low, high, base, options, -np.inf, m, odds, weights)
+        if useful[i]:
+            trial = trials[i]
+            second = settle(tables, indices, low, high, base, tries, value, trial, other, trial_weights)
+            chosen = second > value
+            if chosen:
+                value = second
                 for k in range(width):
-                    m[k] = shares[i, k]
-                # The greedy search is of use only if it found a better state than the one at hand.
-                if cold and found <= gain_of(tables, indices, low, high, base, m) + 1e-9:
-                    cold_row = False
-                value = settle(tables, indices, low, high, base, options, -np.inf, m, odds, weights)
-            if cold_row:
-                second = settle(tables, indices, low, high, base, options, value, trial, other, trial_weights)
-                chosen = second > value
-                if chosen:
-                    value = second
-                    for k in range(width):
-                        m[k], odds[k] = trial[k], other[k]
+                    m[k], odds[k] = trial[k], other[k]
         for k in range(width):
             shares[i, k] = m[k]
         values[i] = value
@@ -356,10 +381,7 @@ def probe_rows(indptr, indices, row_weights, tables, cell_tol, shares, trial, tr
     """
     on, bend, leak, leak_bend = sums
     n_rows, width = indptr.shape[0] - 1, shares.shape[1]
-    longest = 0
-    for i in range(n_rows):
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    odds, weights = np.zeros(width), make_weights(longest, width)
+    odds, weights = np.zeros(width), make_weights(longest_row(indptr), width)
     winner, first, contenders, q = weights.winner, weights.first, weights.contenders, weights.q
     for i in range(n_rows):
         low, n_ones = indptr[i], indptr[i + 1] - indptr[i]

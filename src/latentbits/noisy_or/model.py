@@ -57,9 +57,12 @@ from .params import (
     ROWS_AT_THE_END,
     ROWS_ON_THE_WAY,
     TOUCHED,
+    TRIAL_TOL,
     NoisyOrParams,
     NoisyOrPrecomputed,
     NoisyOrStats,
+    angle_of,
+    chance_of,
     lists_of,
     log_on,
     logit,
@@ -79,8 +82,7 @@ class NoisyOrModel(NoisyOrAnswers):
 
     params_type = NoisyOrParams
     row_kind = Annotated[Float, of.shares("n", "K")] | None  # not in all stages
-    fixed_size = False  # surplus sources are left out from stage to stage,
-    starts_over = True  # by what the table says of them, not a sample
+    fixed_size = False  # surplus sources are left out from stage to stage
 
     n_components: of.Size
     sums: Totals
@@ -111,6 +113,11 @@ class NoisyOrModel(NoisyOrAnswers):
         return self.plan[self.stage][1] or None
 
     @property
+    def screened_passes(self) -> int:  # type: ignore[override]
+        """Up to the first source that is left out: later bounds are those of fewer sources, each start with its own."""
+        return sum(passes for _, passes, _ in self.plan[: min(2, len(self.plan) - 1)])
+
+    @property
     def even(self) -> bool:
         """Whether all sources have the same weight at every one."""
         return self.plan[self.stage][2]
@@ -132,8 +139,13 @@ class NoisyOrModel(NoisyOrAnswers):
 
     @property
     def slack(self) -> float:  # type: ignore[override]
-        """What the weights of the ones may be off, cell by cell."""
-        return 0.0 if self.exact else CELL_TOL * self.sums.n_ones
+        """What the weights of the ones may be off."""
+        return 0.0 if self.exact else self._cell_tol * float(self.sums.ones.sum())
+
+    @property
+    def _cell_tol(self) -> float:
+        """Gap to the best weights of a one in the passes of the last stage: so much for every cell of the table."""
+        return CELL_TOL * max(1.0, self.sums.n_cells / max(float(self.sums.ones.sum()), 1.0))
 
     def is_last_stage(self, params: NoisyOrParams) -> bool:
         """Whether no further stage is planned."""
@@ -249,30 +261,25 @@ class NoisyOrModel(NoisyOrAnswers):
 
         Without ``sums`` rows are answered with care; with it (a pair of arrays to add to) as in a pass of a fit.
         """
-        from .kernels import Options, infer_rows
+        from .kernels import Options, Sums, infer_rows, search_rows
 
-        k = len(precomputed.params.prior)
+        k, width, n_rows = len(precomputed.params.prior), len(precomputed.bias), block.n_rows
         assert len(precomputed.theta0) == block.n_columns  # kernels do not check places
-        training = sums is not None
-        warm = shares is not None
-        start = np.zeros((block.n_rows, len(precomputed.bias))) if not warm else padded(np.asarray(shares))
-        values = np.empty(block.n_rows)
-        odds = np.empty((0, len(precomputed.bias))) if training else np.empty((block.n_rows, len(precomputed.bias)))
-        cold = not warm or (self.e_step_start == "best" and not self.even)
+        training, warm = sums is not None, shares is not None
+        start = padded(np.asarray(shares)) if warm else np.zeros((n_rows, width))
+        values, odds = np.empty(n_rows), np.empty((0 if training else n_rows, width))
         rounds, tol, cell_tol = self.answer_rounds, self.answer_tol, CELL_TOL
         if training:
             rounds, tol = self.rounds, 1e-3
-            cell_tol = CELL_TOL if self._in_last_stage else HASTY
-        infer_rows(
-            lists_of(block),
-            block.row_weights(),
-            precomputed.tables(),
-            Options(warm, cold, rounds, tol, cell_tol, precomputed.chunk),
-            start,
-            values,
-            odds,
-            *(sums if training else (np.empty(0), np.empty(0))),
-        )
+            cell_tol = min(self._cell_tol, HASTY) if self._in_last_stage else HASTY
+        lists, tables = lists_of(block), precomputed.tables()
+        trial_tol = max(cell_tol, TRIAL_TOL) if training and warm else cell_tol
+        options = Options(warm, rounds, tol, cell_tol, trial_tol, precomputed.chunk)
+        trials, useful = np.empty((n_rows, width)), np.zeros(n_rows, np.bool_)
+        if not warm or (self.e_step_start == "best" and not self.even):
+            search_rows(lists, tables, options, start, trials, useful)
+        added = Sums(*sums) if training else Sums(np.empty(0), np.empty(0))
+        infer_rows(lists, block.row_weights(), tables, options, trials, useful, start, values, odds, added)
         return start[:, :k], values, odds[:, :k]
 
     def e_step(self, block: Block, rows: Any, precomputed: NoisyOrPrecomputed) -> tuple[NoisyOrStats, Any]:
@@ -446,19 +453,25 @@ class NoisyOrModel(NoisyOrAnswers):
             1.0,
         )
 
-    def to_vector(self, params: NoisyOrParams) -> Float:
-        """Logarithms of strengths, log odds of priors."""
-        theta = np.log(np.maximum(params.theta, LEAST_LINK)).ravel()
-        return np.concatenate((theta, np.log(params.theta0), logit(params.prior)))
+    def to_vector(self, params: NoisyOrParams) -> Float | None:
+        """Angles of all probabilities: fading links, whose logarithms would run away, hardly move.
+
+        Not while weights are even: sources are then led by what they have in common.
+        """
+        if self.even:
+            return None
+        links, leaks = -np.expm1(-params.theta), -np.expm1(-params.theta0)
+        return np.concatenate([angle_of(part).ravel() for part in (links, leaks, params.prior)])
 
     def from_vector(self, vector: Float, like: NoisyOrParams) -> NoisyOrParams:
-        """Strengths and priors; links that are zero stay so."""
+        """Strengths and priors; links that are zero stay so, and the others lose nine tenths of their strength at most."""
         n, d = like.theta.shape
-        theta = np.minimum(np.exp(np.minimum(vector[: n * d].reshape(n, d), 5.0)), CAP)
-        theta = np.where(like.theta == 0, 0.0, np.maximum(theta, LEAST_LINK))
-        theta0 = np.clip(np.exp(np.minimum(vector[n * d : n * d + d], 5.0)), LEAST_LEAK, CAP)
-        prior = 0.5 * (1.0 + np.tanh(0.5 * vector[n * d + d :]))
-        return NoisyOrParams(theta, theta0, np.clip(prior, EDGE, 1 - EDGE))
+        chances = chance_of(vector)
+        strengths = -np.log1p(-np.minimum(chances[: n * d + d], -np.expm1(-CAP)))
+        theta = np.maximum(strengths[: n * d].reshape(n, d), np.maximum(0.1 * like.theta, LEAST_LINK))
+        theta0 = np.maximum(strengths[n * d :], np.maximum(0.1 * like.theta0, LEAST_LEAK))
+        prior = np.clip(chances[n * d + d :], EDGE, 1 - EDGE)
+        return NoisyOrParams(np.where(like.theta == 0, 0.0, theta), theta0, prior)
 
     def rows_to_vector(self, rows: Any) -> Float:
         """Posteriors follow from the parameters; they take no part in jumps."""

@@ -24,8 +24,10 @@ FADING = 1e-6
 FRESH = 0.05, 0.01
 # Probabilities of sources stay this far from 0 and 1.
 EDGE = 1e-9
-# Gap to the best weights of a one, in nats.
+# Gap to the best weights of a one, in nats; in the passes of a fit so much for every cell of the table.
 CELL_TOL = 1e-9
+# The same for posteriors that are tried beside those at hand: better ones have further passes to settle.
+TRIAL_TOL = 1e-3
 # The same before the last stage, where nothing has settled yet.
 HASTY = 1e-2
 # Rows on which the loss of a source is measured: on the way, and at the end.
@@ -111,6 +113,16 @@ def without(params: NoisyOrParams, keep: Any) -> NoisyOrParams:
 def logit(p: Float) -> Float:
     """Log odds."""
     return np.log(p) - np.log1p(-p)
+
+
+def angle_of(p: Float) -> Float:
+    """arcsin √p: where the path of EM is smooth up to probabilities of 0 and 1."""
+    return np.arcsin(np.sqrt(p))
+
+
+def chance_of(angle: Float) -> Float:
+    """The probability of an angle; angles beyond the quarter circle stand for 0 and 1."""
+    return np.sin(np.clip(angle, 0.0, 0.5 * np.pi)) ** 2
 
 
 def log_on(u: Float) -> Float:

@@ -16,6 +16,8 @@ from ..maths.kernels import exp_shares, log_from_one
 
 # Sources below this posterior get no weight in the bound of a row.
 CUT = 1e-9
+# Sources above this part of the largest posterior are looked at first.
+LIKELY = 0.05
 # Links below this strength explain nothing.
 WEAK = 1e-9
 # exp of minus this is nothing beside one.
@@ -24,10 +26,14 @@ FAR = 50.0
 FLAT = 15.0
 # Steps after which weights are looked for by their level.
 NEWTON_STEPS = 12
+# Relative error of weights found by their level; what they reach is off by its square.
+CLOSE = 1e-9
 # Leaks and links (beside the leak) below which exponentials must be taken with care.
 SMALL_LEAK, SMALL_LINK = 1e-7, 1e-5
 # How far the search for the weights of a one has come.
-GOING, BEST, HARD = 0, 1, 2
+GOING, BEST, HARD, SMALL = 0, 1, 2, 3
+# When fewer than one in so many contenders of a row are on their way, the ones that are left are taken singly.
+FEW = 12
 
 
 class Tables(NamedTuple):
@@ -56,7 +62,7 @@ class Weights(NamedTuple):
     q: np.ndarray  # (L * W,)
     credit: np.ndarray  # (L * W,) q d
     rest: np.ndarray  # (L * W,) 1 / expm1(θ0 + θ/q)
-    candidates: np.ndarray  # (W,) int64: the sources that may have weight in this row
+    candidates: np.ndarray  # (W + 1,) int64: the sources that may have weight in this row
     work: np.ndarray  # (2, W) slopes and bends
     shared: np.ndarray  # (L,) int64: the ones that several sources share
     state: np.ndarray  # (L,) int64: how far the search for their weights has come
@@ -80,7 +86,7 @@ def make_weights(n_ones, width):
         np.empty(size),
         np.empty(size),
         np.empty(size),
-        np.empty(width, np.int64),
+        np.empty(width + 1, np.int64),
         np.empty((2, width)),
         np.empty(n_ones, np.int64),
         np.empty(n_ones, np.int64),
@@ -109,8 +115,8 @@ def lift_of(t, theta0, top):
 
 
 @inner_kernel
-def share_cell(at, theta0, top, start, n_sources, m, theta, tol, weights):
-    """Best ``weights`` of the sources that contend for a one, by Newton steps.
+def share_cell(at, theta0, top, start, n_sources, m, theta, steps, tol, weights):
+    """Best ``weights`` of the sources that contend for a one, by ``steps`` Newton steps at most, then by their level.
 
     The sources stand among the contenders from place ``start`` on, and so do their numbers.  Maximises the concave sum of
     m q d(θ/q) on the simplex; stops when the gap that bounds what is left to gain is below ``tol``.
@@ -118,7 +124,7 @@ def share_cell(at, theta0, top, start, n_sources, m, theta, tol, weights):
     sources, q, credit, rest, work = weights.contenders, weights.q, weights.credit, weights.rest, weights.work
     end = start + n_sources
     value = -1.0
-    for step in range(NEWTON_STEPS + 1):
+    for step in range(steps + 1):
         # 1. Value, slopes and bends at q.
         new, largest, mean, pull, give = 0.0, 0.0, 0.0, 0.0, 0.0
         for c in range(start, end):
@@ -136,7 +142,7 @@ def share_cell(at, theta0, top, start, n_sources, m, theta, tol, weights):
                 give += 1.0 / bend
         if largest - mean <= tol:
             return
-        if new < value or step == NEWTON_STEPS or give == 0.0:
+        if new < value or step == steps or give == 0.0:
             break
         value = new
         # 2. Newton step, no weight changing more than five-fold; those too small to bend anything go up or down by that.
@@ -151,17 +157,17 @@ def share_cell(at, theta0, top, start, n_sources, m, theta, tol, weights):
         for c in range(start, end):
             q[c] /= total
     # 3. Newton steps in q did not do; the level of the slopes is looked for instead, which always works.
-    fill_up(at, theta0, top, start, n_sources, m, theta, sources, q)
+    fill_up(at, theta0, top, start, n_sources, m, theta, weights)
     for c in range(start, end):
         d, _, rest[c] = lift_of(theta[at + sources[c]] / max(q[c], 1e-300), theta0, top)
         credit[c] = q[c] * d
 
 
 @inner_kernel
-def strength_at(wanted, least, theta0, top):
+def strength_at(wanted, least, theta0, top, guess):
     """The t ≥ ``least`` at which φ(t) is ``wanted``, which is below ``top``: Newton steps inside a bracket."""
     low, high = least, FAR
-    t = min(max(least, 1.0), 0.5 * FAR)
+    t = min(max(least, guess), FAR)
     for _ in range(100):
         _, phi, left = lift_of(t, theta0, top)
         if phi < wanted:
@@ -176,35 +182,40 @@ def strength_at(wanted, least, theta0, top):
             new = t * math.exp(min(max(math.log(wanted / max(phi, 1e-300)) * phi / max(t * bend, 1e-300), -5.0), 5.0))
         if not low < new < high:
             new = 0.5 * (low + high)
-        if abs(new - t) <= 1e-14 * t:
+        if abs(new - t) <= CLOSE * t:
             return new
         t = new
     return t
 
 
 @inner_kernel
-def fill_up(at, theta0, top, start, n_sources, m, theta, sources, q):
-    """Best weights by their level: all with weight have the same slope m φ(θ/q), and the weights sum to one."""
+def fill_up(at, theta0, top, start, n_sources, m, theta, weights):
+    """Best weights by their level: all with weight have the same slope m φ(θ/q), and the weights sum to one.
+
+    Strengths θ/q stand where the credit will, from one level to the next.
+    """
+    sources, q, strengths = weights.contenders, weights.q, weights.credit
     end = start + n_sources
     low, high = 0.0, 0.0
     for c in range(start, end):
         own = m[sources[c]]
         low = max(low, own * lift_of(theta[at + sources[c]], theta0, top)[1])
         high = max(high, own * top)
-    level = 0.5 * (low + high)
+        strengths[c] = 1.0
+    level, total = 0.5 * (low + high), 0.0
     for _ in range(100):
-        total, change = weights_at(level, at, theta0, top, start, n_sources, m, theta, sources, q)
+        total, change = weights_at(level, at, theta0, top, start, n_sources, m, theta, weights)
         if total > 1.0:
             low = level
         else:
             high = level
-        if abs(total - 1.0) <= 1e-13 or high - low <= 1e-15 * high:
+        if abs(total - 1.0) <= CLOSE or high - low <= 1e-15 * high:
             break
         new = level - (total - 1.0) / change if change < 0.0 else low
         level = new if low < new < high else 0.5 * (low + high)
-    if abs(total - 1.0) > 1e-13:
+    if abs(total - 1.0) > CLOSE:
         # A source whose slope is level however small its weight: the others have theirs, and it takes what they leave.
-        total, _ = weights_at(high, at, theta0, top, start, n_sources, m, theta, sources, q)
+        total, _ = weights_at(high, at, theta0, top, start, n_sources, m, theta, weights)
         best, most = start, -1.0
         for c in range(start, end):
             if q[c] == 0.0 and m[sources[c]] > most:
@@ -216,14 +227,16 @@ def fill_up(at, theta0, top, start, n_sources, m, theta, sources, q):
 
 
 @inner_kernel
-def weights_at(level, at, theta0, top, start, n_sources, m, theta, sources, q):
-    """Fill ``q`` with the weights at which slopes are ``level``; returns their sum and its derivative."""
+def weights_at(level, at, theta0, top, start, n_sources, m, theta, weights):
+    """Fill the weights q at which slopes are ``level``; returns their sum and its derivative."""
+    sources, q, strengths = weights.contenders, weights.q, weights.credit
     total, change = 0.0, 0.0
     for c in range(start, start + n_sources):
         own, strength = m[sources[c]], theta[at + sources[c]]
         q[c] = 0.0
         if own * top > level:
-            t = strength_at(level / own, strength, theta0, top)
+            t = strength_at(level / own, strength, theta0, top, strengths[c])
+            strengths[c] = t
             q[c] = strength / t
             left = lift_of(t, theta0, top)[2]
             change -= q[c] / (own * max(t * t * left * (1.0 + left), 1e-300))
@@ -233,26 +246,44 @@ def weights_at(level, at, theta0, top, start, n_sources, m, theta, sources, q):
 
 @inner_kernel
 def list_candidates(m, candidates):
-    """Fill ``candidates`` (W,) with the sources whose posteriors ``m`` (W,) are not next to nothing; returns their number."""
-    n_candidates = 0
+    """Fill ``candidates`` (W + 1,) with the sources whose posteriors ``m`` (W,) count, likely ones first.
+
+    Returns how many are likely, how many there are, and the largest posterior of the others.
+    """
+    most = 0.0
     for k in range(m.shape[0]):
-        if m[k] > CUT:
-            candidates[n_candidates] = k
-            n_candidates += 1
-    return n_candidates
+        most = m[k] if m[k] > most else most
+    limit, n_likely = max(LIKELY * most, CUT), 0
+    for k in range(m.shape[0]):
+        candidates[n_likely] = k
+        n_likely += m[k] > limit
+    n_all, largest = n_likely, 0.0
+    for k in range(m.shape[0]):
+        if m[k] > CUT and m[k] <= limit:
+            candidates[n_all] = k
+            n_all += 1
+            largest = max(largest, m[k])
+    return n_likely, n_all, largest
 
 
 @inner_kernel
-def contend(at, top, candidates, n_candidates, m, theta, slope, start, contenders):
+def contend(at, top, candidates, counts, m, theta, slope, start, contenders):
     """Which sources have weight at a one: fills ``contenders`` from place ``start`` on; returns their number.
 
-    A source takes all if no other could do better with a little than it does with all.  One place more than that of the
+    ``counts`` are those of :func:`list_candidates`.  A source takes all if no other could do better with a little than it
+    does with all; so unlikely ones are looked at only where no likely source does much.  One place more than that of the
     last contender may be written to: a branch would cost more.
     """
+    n_candidates, n_all, largest = counts
     most = 0.0
     for c in range(n_candidates):
         gain = m[candidates[c]] * slope[at + candidates[c]]
         most = gain if gain > most else most
+    if largest * top > most:
+        for c in range(n_candidates, n_all):
+            gain = m[candidates[c]] * slope[at + candidates[c]]
+            most = gain if gain > most else most
+        n_candidates = n_all
     if most == 0.0:
         return 0
     limit, n_sources = most / top, 0
@@ -339,8 +370,8 @@ def share_cells(tables, indices, low, n_shared, tol, m, weights):
     """Best ``weights`` of all ones that several sources share, by Newton steps, all of them at a time.
 
     They stand in ``weights.shared``, their contenders one after the other.  Exponentials and logarithms are taken in
-    vectors; ones with strengths too small for that, and those for which Newton steps do not do, are left to
-    :func:`share_cell`.
+    vectors; ones with strengths too small for that, the last few, and those for which Newton steps do not do, are left
+    to :func:`share_cell`.
     """
     theta, theta0, e0, top = tables.theta, tables.theta0, tables.e0, tables.top
     first, contenders, q, credit = weights.first, weights.contenders, weights.q, weights.credit
@@ -349,13 +380,13 @@ def share_cells(tables, indices, low, n_shared, tol, m, weights):
     for s in range(n_shared):
         p = shared[s]
         j = np.int64(indices[low + p])
-        state[s], values[s] = GOING if theta0[j] > SMALL_LEAK else HARD, -1.0
+        state[s], values[s] = GOING if theta0[j] > SMALL_LEAK else SMALL, -1.0
         for c in range(first[p], first[p + 1]):
             k = contenders[c]
             strength = theta[j * width + k]
             pairs[0, c], pairs[1, c], pairs[2, c], pairs[3, c] = m[k], strength, 1.0 / e0[j], 1.0 / (1.0 + e0[j])
             if strength < SMALL_LINK * min(theta0[j], 1.0):
-                state[s] = HARD
+                state[s] = SMALL
         n_pairs = first[p + 1]
     for step in range(NEWTON_STEPS + 1):
         look_at_pairs(weights, n_pairs)
@@ -364,15 +395,17 @@ def share_cells(tables, indices, low, n_shared, tol, m, weights):
             if state[s] == GOING:
                 p = shared[s]
                 state[s], values[s] = newton_cell(first[p], first[p + 1], step, tol, values[s], q, credit, pairs)
-                going += state[s] == GOING
-        if going == 0:
+                going += (state[s] == GOING) * (first[p + 1] - first[p])
+        if FEW * going < n_pairs:
             break
     for s in range(n_shared):
-        if state[s] == HARD:
+        if state[s] != BEST:
             p = shared[s]
             j, n = np.int64(indices[low + p]), first[p + 1] - first[p]
-            first_weights(j * width, first[p], n, m, theta, contenders, q)
-            share_cell(j * width, theta0[j], top[j], first[p], n, m, theta, tol, weights)
+            if state[s] == SMALL:
+                first_weights(j * width, first[p], n, m, theta, contenders, q)
+            steps = 0 if state[s] == HARD else NEWTON_STEPS
+            share_cell(j * width, theta0[j], top[j], first[p], n, m, theta, steps, tol, weights)
 
 
 @inner_kernel
@@ -381,14 +414,14 @@ def weigh_ones(tables, indices, low, n_ones, cell_tol, m, odds, weights):
     theta, lift, slope, top = tables.theta, tables.lift, tables.slope, tables.top
     winner, first, contenders, q, credit = weights.winner, weights.first, weights.contenders, weights.q, weights.credit
     candidates = weights.candidates
-    n_candidates = list_candidates(m, candidates)
+    counts = list_candidates(m, candidates)
     width = m.shape[0]
     place, n_shared = 0, 0
     for p in range(n_ones):
         j = np.int64(indices[low + p])
         at = j * width
         first[p] = place
-        n_sources = contend(at, top[j], candidates, n_candidates, m, theta, slope, place, contenders)
+        n_sources = contend(at, top[j], candidates, counts, m, theta, slope, place, contenders)
         if n_sources == 0:
             winner[p] = -2
         elif n_sources == 1:
@@ -414,12 +447,12 @@ def credit_of_ones(theta, theta0, top, slope, lift, m, cell_tol, out):
     weights = make_weights(1, n_sources)
     contenders = weights.contenders
     for i in range(n_cells):
-        n_candidates = list_candidates(m[i], weights.candidates)
-        n = contend(0, top[i], weights.candidates, n_candidates, m[i], theta[i], slope[i], 0, contenders)
+        counts = list_candidates(m[i], weights.candidates)
+        n = contend(0, top[i], weights.candidates, counts, m[i], theta[i], slope[i], 0, contenders)
         if n == 1:
             out[i, contenders[0]] = lift[i, contenders[0]]
         elif n > 1:
             first_weights(0, 0, n, m[i], theta[i], contenders, weights.q)
-            share_cell(0, theta0[i], top[i], 0, n, m[i], theta[i], cell_tol, weights)
+            share_cell(0, theta0[i], top[i], 0, n, m[i], theta[i], NEWTON_STEPS, cell_tol, weights)
             for c in range(n):
                 out[i, contenders[c]] = weights.credit[c]
