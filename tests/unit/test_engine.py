@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import warnings
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import latentbits
 from latentbits.data.source import open_source
-from latentbits.engine import events
+from latentbits.engine import events, restarts
 from latentbits.engine.checkpoint import read_sealed, write_sealed
 from latentbits.engine.em import EMOptions, Point, State, em
 from latentbits.engine.restarts import Bookmark, fit_restarts
@@ -368,6 +369,53 @@ def test_resume_is_bit_identical(table, tmp_path, stop_after):
     assert resumed.point.params.level.tobytes() == straight.point.params.level.tobytes()
     assert [r.tobytes() for r in resumed.point.rows] == [r.tobytes() for r in straight.point.rows]
     assert resumed.restarts == straight.restarts
+
+
+class InterruptedAt:
+    """A trace that raises KeyboardInterrupt before a line of a function runs for the n-th time, as Ctrl-C may."""
+
+    def __init__(self, function, line, count):
+        self.code, self.line, self.count = function.__code__, line, count
+
+    def __call__(self, frame, event, arg):
+        return self.local if frame.f_code is self.code else None
+
+    def local(self, frame, event, arg):
+        if event == "line" and frame.f_lineno == self.line:
+            self.count -= 1
+            if self.count == 0:
+                raise KeyboardInterrupt
+        return self.local
+
+    def __enter__(self):
+        self.before = sys.gettrace()
+        sys.settrace(self)
+
+    def __exit__(self, *args):
+        sys.settrace(self.before)
+
+
+def test_an_interrupt_at_any_line_loses_and_repeats_nothing(table, tmp_path):
+    """Where a start stands and its history are one: an interrupt between them wrote the value of a pass twice."""
+    lines = sorted({line for *_, line in restarts._one_start.__code__.co_lines() if line})
+    starts = [(0.3, 0.6), (0.49, 0.51)]
+
+    def fit(bookmark=None):
+        sweep = sweep_of(table)
+        options = EMOptions(tol=1e-9, max_iter=6)
+        begin = lambda r: start(sweep, starts[r])  # noqa: E731
+        return fit_restarts(Coin(), sweep, begin, 2, options, events.Listener(), "toy", bookmark, CoinParams)
+
+    straight, n_interrupts = fit(), 0
+    for line in lines[1:]:
+        path = tmp_path / f"{line}.checkpoint"
+        try:
+            with InterruptedAt(restarts._one_start, line, 3):
+                fit(Bookmark(path, {}, every=1e9))
+        except KeyboardInterrupt:
+            n_interrupts += 1
+            assert fit(Bookmark(path, {})).restarts == straight.restarts, line
+    assert n_interrupts >= 5  # the lines of the loop
 
 
 def test_sealed_files(tmp_path):

@@ -204,9 +204,8 @@ def _one_start(
     bookmark: Bookmark | None,
 ) -> tuple[_Run, bool]:
     """Carry one start to its end; on an interrupt the last whole pass is written down first."""
-    history = list(run.history)
     stopped = settled = False
-    state, error = run.state, ""
+    state, error, in_double = run.state, "", []
     complete = state is None or state.complete
     try:
         if state is None:
@@ -214,9 +213,9 @@ def _one_start(
             state = begin if isinstance(begin, State) else State(begin)
         for step in em(model, sweep, state, options):
             state, settled, complete = step.state, step.settled, step.last
-            if step.kind != "rejected":
-                history.append(step.objective)
-            run = run._replace(state=state, history=history)
+            seen = [] if step.kind == "rejected" else [step.objective]
+            # One assignment: an interrupt finds the pass done or not.
+            run = run._replace(state=state, history=[*run.history, *seen])
             if not settled and bookmark is not None and bookmark.due():
                 _write(bookmark, run, sweep)
             if listener.step(Progress(run.number, step, options.scale)) and not settled:
@@ -225,14 +224,14 @@ def _one_start(
                 break
         if stopped and state.single:
             step = seen_in_double(model, sweep, state, options)
-            state, complete = step.state, step.last
-            history.append(step.objective)
+            state, complete, in_double = step.state, step.last, [step.objective]
     except KeyboardInterrupt:
         if not settled:
             _write(bookmark, run, sweep)
         raise
     except (ArithmeticError, np.linalg.LinAlgError) as failure:
         error = f"{type(failure).__name__}: {failure}"
+    history = [*run.history, *in_double]
     ended = Restart(
         run.number,
         history[-1] if history else -np.inf,
