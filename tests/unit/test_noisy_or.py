@@ -50,10 +50,11 @@ def weights_of(block, model, params, m, tol=1e-13):
     codes = block.codes()
     for row, j in zip(*np.nonzero(codes == 1)):
         weights = weight_kernels.make_weights(1, k)
-        counts = weight_kernels.list_candidates(m[row], weights.candidates)
+        counts = weight_kernels.list_candidates(m[row], weights.candidates, weights.chances)
         theta, slope = params.theta[:, j].copy(), precomputed.slope.reshape(d, -1)[j, :k].copy()
+        most = float((weights.chances * slope).max())
         n = weight_kernels.contend(
-            0, precomputed.top[j], weights.candidates, counts, m[row], theta, slope, 0, weights.contenders
+            0, precomputed.top[j], weights.candidates, counts, most, m[row], theta, 0, weights.contenders
         )
         if n == 1:
             q[row, j, weights.contenders[0]] = 1.0
@@ -341,13 +342,18 @@ def test_contenders_are_those_of_the_rule():
         theta = np.where(rng.random(k) < 0.3, 0.0, 10.0 ** rng.uniform(-4, 1, k))
         theta0 = np.array(10.0 ** rng.uniform(-4, 0))
         top = -float(log_on(theta0))
-        slope = slope_of(theta, np.log1p(-np.expm1(-theta) / np.expm1(theta0)), theta0)
+        lift, rest = np.log1p(-np.expm1(-theta) / np.expm1(theta0)), 1.0 / np.expm1(theta0 + theta)
+        slope = slope_of(theta, lift, rest, theta0)
         gains = np.where(m > weight_kernels.CUT, m * slope, 0.0)
         limit = gains.max() / top
         wanted = {j for j in range(k) if m[j] > max(limit, weight_kernels.CUT) and theta[j] > weight_kernels.WEAK}
         weights = weight_kernels.make_weights(1, k)
-        counts = weight_kernels.list_candidates(m, weights.candidates)
-        n = weight_kernels.contend(0, top, weights.candidates, counts, m, theta, slope, 0, weights.contenders)
+        counts = weight_kernels.list_candidates(m, weights.candidates, weights.chances)
+        most = float((weights.chances * slope).max())
+        room = -(-k // 4) * 4
+        lanes = [np.concatenate((part, np.zeros(room - k))) for part in (weights.chances, slope)]
+        assert weight_kernels.largest_gain(0, *lanes) == weight_kernels.largest_gain.py_func(0, *lanes) == most
+        n = weight_kernels.contend(0, top, weights.candidates, counts, most, m, theta, 0, weights.contenders)
         assert set(weights.contenders[:n]) == (wanted if gains.max() > 0 else set())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 
 import numpy as np
@@ -11,8 +12,10 @@ import scipy.sparse as sp
 from latentbits import AspectBernoulli, BernoulliMixture, LatentTrait, NoisyOrComponentAnalysis
 from latentbits.base.screening import sample_size
 from latentbits.datasets import make_mixture
-from latentbits.errors import LatentBitsWarning
+from latentbits.engine.checkpoint import read_sealed, write_sealed
+from latentbits.errors import FileError, LatentBitsWarning
 
+NOISY = {"n_init": 3, "random_state": 0, "max_iter": 60, "tol": 1e-6, "surplus": 2}
 OPTIONS = {"n_init": 4, "random_state": 0, "max_iter": 150, "tol": 1e-5}
 
 
@@ -31,11 +34,10 @@ def test_sizes_of_samples():
     assert sample_size(7999) == 0 and sample_size(8000) == 2000 and sample_size(10**6) == 8192
 
 
-@pytest.mark.parametrize("family", [BernoulliMixture, AspectBernoulli, LatentTrait, NoisyOrComponentAnalysis])
+@pytest.mark.parametrize("family", [BernoulliMixture, AspectBernoulli, LatentTrait])
 def test_the_better_half_goes_on_and_all_are_told_of(table, family):
     k = 2 if family is LatentTrait else 4
-    few = {"max_iter": 10, "surplus": 0} if family is NoisyOrComponentAnalysis else {}
-    model = quiet(family(k, **{**OPTIONS, **few}), table)
+    model = quiet(family(k, **OPTIONS), table)
     rows = model.restarts_
     assert [row["start"] for row in rows] == [0, 1, 2, 3] and sum(row["went_on"] for row in rows) == 2
     early = sorted((row["screening_objective"] for row in rows), reverse=True)
@@ -43,35 +45,93 @@ def test_the_better_half_goes_on_and_all_are_told_of(table, family):
     assert all((row["objective"] is None) != row["went_on"] for row in rows)
     assert all(row["screening_n_iter"] >= 1 for row in rows) and len(model.history_) == 2
     assert "2 starts" in model.summary() and "better ones of 4 starts" in model.summary()
-    plain = quiet(family(k, screen_starts=False, **{**OPTIONS, **few}), table)
+    plain = quiet(family(k, screen_starts=False, **OPTIONS), table)
     assert "went_on" not in plain.restarts_[0] and len(plain.history_) == 4
     # The better half is no worse than the worst of all.
     assert model.objective_ >= min(row["objective"] for row in plain.restarts_) - 1e-3 * len(table)
 
 
-def test_noisy_or_is_screened_on_the_table_and_goes_on_where_it_stands(table):
-    """A start that goes on is bit for bit the start that was never stopped."""
-    options = {**OPTIONS, "max_iter": 24, "n_init": 2}
-    model = quiet(NoisyOrComponentAnalysis(4, **options), table)
-    plain = quiet(NoisyOrComponentAnalysis(4, screen_starts=False, **options), table)
-    assert {row["screening_n_iter"] for row in model.restarts_} == {20}
-    went_on = [row["start"] for row in model.restarts_ if row["went_on"]]
-    assert model.history_ == [plain.history_[number] for number in went_on]
-    for row in model.restarts_:
-        assert row["screening_objective"] in plain.history_[row["start"]][:20]
+@pytest.fixture(scope="module")
+def narrow(table):
+    """Few distinct rows, so that passes are short."""
+    return table[:, :10]
 
 
-def test_noisy_or_of_much_larger_tables_is_screened_on_a_sample_and_begins_anew(table, monkeypatch):
-    from latentbits.base import screening
+@pytest.fixture(scope="module")
+def noisy(narrow):
+    """A fit whose starts are compared, and one that carries all of them to the end."""
+    return [quiet(NoisyOrComponentAnalysis(3, screen_starts=s, **NOISY), narrow) for s in (True, False)]
 
-    monkeypatch.setattr(screening, "MOST_ROWS", 2000)
-    options = {**OPTIONS, "max_iter": 22, "n_init": 2}
-    model = quiet(NoisyOrComponentAnalysis(4, **options), table)
-    plain = quiet(NoisyOrComponentAnalysis(4, screen_starts=False, **options), table)
-    assert {row["screening_n_iter"] for row in model.restarts_} == {20}
-    assert all(np.isfinite(row["screening_objective"]) for row in model.restarts_)
-    went_on = [row["start"] for row in model.restarts_ if row["went_on"]]
-    assert model.history_ == [plain.history_[number] for number in went_on]
+
+def test_noisy_or_starts_wait_in_their_last_stage_and_the_better_ones_go_on(noisy):
+    """A start that goes on is bit for bit the start that did not wait."""
+    model, plain = noisy
+    rows = model.restarts_
+    assert [row["start"] for row in rows] == [0, 1, 2] and sum(row["went_on"] for row in rows) == 1
+    [went_on] = [row for row in rows if row["went_on"]]
+    assert went_on["screening_objective"] == max(row["screening_objective"] for row in rows)
+    assert all((row["objective"] is None) != row["went_on"] for row in rows)
+    assert model.history_ == [plain.history_[went_on["start"]]] and "best value reached in 1 of 1" in model.summary()
+    for row, history in zip(rows, plain.history_):
+        assert row["screening_objective"] in history and row["screening_n_iter"] < len(history) + 3
+    assert model.objective_ == plain.restarts_[went_on["start"]]["objective"]
+
+
+@pytest.mark.parametrize("stop_after", [3, 30, 75])
+def test_noisy_or_that_was_interrupted_goes_on_where_it_was(narrow, noisy, tmp_path, stop_after):
+    """In a start, while others wait, and when one of them goes on: nothing is done twice."""
+    path, seen = tmp_path / "c", []
+
+    def interrupt(event):
+        seen.append(event.restart)
+        if len(seen) == stop_after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        quiet(NoisyOrComponentAnalysis(3, checkpoint=path, callbacks=[interrupt], **NOISY), narrow)
+    after = []
+    resumed = quiet(NoisyOrComponentAnalysis(3, checkpoint=path, callbacks=[after.append], **NOISY), narrow)
+    straight = noisy[0]
+    assert resumed.restarts_ == straight.restarts_ and resumed.history_ == straight.history_
+    passes = sum(row["screening_n_iter"] for row in straight.restarts_)
+    [went_on] = [row for row in straight.restarts_ if row["went_on"]]
+    assert len(seen) + len(after) == passes + went_on["n_iter"] - went_on["screening_n_iter"]
+
+
+def test_noisy_or_that_is_stopped_keeps_the_best_of_the_starts_that_wait(narrow, noisy):
+    """A start in its first passes is no match for those that have come to their last stage."""
+    passes = noisy[0].restarts_[0]["screening_n_iter"]
+    seen = []
+    model = quiet(
+        NoisyOrComponentAnalysis(3, callbacks=[lambda e: seen.append(e) or len(seen) == passes + 2], **NOISY), narrow
+    )
+    assert [row["start"] for row in model.restarts_] == [0, 1] and not model.converged_
+    assert model.objective_ == pytest.approx(noisy[0].restarts_[0]["screening_objective"], abs=1e-6)
+
+
+def test_a_damaged_checkpoint_of_starts_that_wait_is_refused(narrow, tmp_path):
+    path, seen = tmp_path / "c", []
+
+    def interrupt(event):
+        seen.append(event.waits)
+        if sum(seen) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        quiet(NoisyOrComponentAnalysis(3, checkpoint=path, callbacks=[interrupt], **NOISY), narrow)
+    header, arrays = read_sealed(path, "checkpoint")
+    for damage in (
+        lambda h: h.pop("paused"),
+        lambda h: h["paused"][0].__setitem__(0, 7),
+        lambda h: h["paused"][0].__setitem__(1, [1, 2]),
+        lambda h: h["paused"][0].__setitem__(2, []),
+        lambda h: h["shapes"].pop("paused0.point"),
+    ):
+        damaged = json.loads(json.dumps(header))
+        damage(damaged)
+        write_sealed(path, "checkpoint", damaged, arrays)
+        with pytest.raises(FileError, match="no checkpoint of a fit"):
+            quiet(NoisyOrComponentAnalysis(3, checkpoint=path, **NOISY), narrow)
 
 
 def test_the_same_bits_whatever_the_container_the_threads_and_the_checkpoint(table, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from ..engine import events
@@ -15,6 +16,7 @@ class SklearnCallbacks(events.Listener):
     def __init__(self, estimator: Any, n_init: int, X: Any) -> None:
         self.estimator, self.n_init, self.X = estimator, n_init, X
         self.starts: dict[int, Any] = {}  # those that have begun and not ended
+        self.waiting: set[int] = set()  # those of them that may go on later
 
     def begin(self, event: events.Begin) -> None:
         """The root task begins."""
@@ -26,17 +28,17 @@ class SklearnCallbacks(events.Listener):
         """An iteration is done; a start begins with its first one."""
         if event.restart not in self.starts:
             if event.step.kind != "sweep":  # starts come one after the other, chains side by side
-                self._end_starts()
+                self._end_starts(self.waiting)
             self.starts[event.restart] = self.root.subcontext(task_name="start", max_subtasks=self.max_iter)
             self.starts[event.restart].call_on_fit_task_begin(estimator=self.estimator)
         iteration = self.starts[event.restart].subcontext(task_name="iteration")
         iteration.call_on_fit_task_begin(estimator=self.estimator)
+        self.waiting = self.waiting | {event.restart} if event.waits else self.waiting - {event.restart}
         return bool(iteration.call_on_fit_task_end(estimator=self.estimator, X=self.X))
 
-    def _end_starts(self) -> None:
-        for start in self.starts.values():
-            start.call_on_fit_task_end(estimator=self.estimator)
-        self.starts = {}
+    def _end_starts(self, but: Collection[int] = ()) -> None:
+        for number in [number for number in self.starts if number not in but]:
+            self.starts.pop(number).call_on_fit_task_end(estimator=self.estimator)
 
     def end(self, event: events.End) -> None:
         """The root task ends."""

@@ -127,7 +127,8 @@ class FittingMixin(DoubtsMixin):
         )
         n_init = 1 if warm else self._n_starts()
         screening, began = None, time.monotonic()
-        if n_init > 1 and start.rows is None and self._screens(model, sums):
+        screens = n_init > 1 and start.rows is None and self._screens(model, sums)
+        if screens and not model.screened_passes:
             screening = screen_starts(start, n_init, options, self._time_is_over(began))
         result = fit_restarts(
             model,
@@ -139,20 +140,20 @@ class FittingMixin(DoubtsMixin):
             f"{self._name} (K={self._size})",
             self._bookmark(sums, digest, seed, warm),
             model.params_type,
+            model.screened_passes if screens else 0,
         )
         self._store_result(model, sweep, result, sums)
         if screening is not None:
             self.restarts_ = _screened_rows(screening, self.restarts_)
-            went_on = screening.starts[: len(self.history_)]
-            whole = [[*start.history, *after] for start, after in zip(went_on, self.history_)]
-            self.history_ = [whole[place] for place in np.argsort([start.number for start in went_on])]
+            numbers = [start.number for start in screening.starts[: len(self.history_)]]
+            self.history_ = [self.history_[place] for place in np.argsort(numbers)]
 
     def _pass_work(self, sums: Totals) -> float:
         """About how many multiplications a pass takes."""
         return float(sums.ones.sum()) * self._size
 
     def _screens(self, model: Any, sums: Totals) -> bool:
-        """Whether the starts of this fit are compared on a sample first: not where all of them are wanted."""
+        """Whether the starts of this fit are compared before they end: not where all of them are wanted."""
         bits = isinstance(sums, Totals) and not getattr(model, "keep_all", False)
         return bits and self.screen_starts and sample_size(sums.n_rows) > 0
 
@@ -184,7 +185,7 @@ class FittingMixin(DoubtsMixin):
         self.n_iter_ = result.best.n_iter
         self.converged_ = result.best.converged
         self.objective_ = result.best.objective if objective is None else objective
-        self.history_ = [restart.history for restart in result.restarts]
+        self.history_ = [restart.history for restart in result.restarts if restart.went_on]
         self.restarts_ = [_restart_row(restart, result, self.objective_) for restart in result.restarts]
         self.n_reached_ = result.n_reached
         self.score_kind_ = self.score_kind
@@ -241,7 +242,7 @@ def _screened_rows(screening: Screening, rows: list[dict[str, Any]]) -> list[dic
 def _restart_row(restart: Restart, result: Result, objective: float) -> dict[str, Any]:
     """A start as a row of the restarts table; ``objective`` is the last word on the best one."""
     value = objective if restart.number == result.best.number else restart.objective
-    return {
+    row = {
         "start": restart.number,
         "objective": value,
         "below_best": objective - value,
@@ -249,4 +250,15 @@ def _restart_row(restart: Restart, result: Result, objective: float) -> dict[str
         "converged": restart.converged,
         "jumps_rejected": restart.n_rejected,
         "error": restart.error,
+    }
+    if not any(other.compared_at for other in result.restarts):
+        return row
+    if not restart.went_on:
+        row |= {"objective": None, "below_best": None}
+    compared = restart.compared if restart.compared_at else None
+    return {
+        **row,
+        "went_on": restart.went_on,
+        "screening_objective": compared,
+        "screening_n_iter": restart.compared_at,
     }

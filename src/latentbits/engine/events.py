@@ -29,6 +29,7 @@ class Progress(NamedTuple):
     restart: int
     step: Step
     scale: float  # observed cells: objective / scale is nats per cell
+    waits: bool = False  # the start is compared with the others before it goes on
 
 
 class End(NamedTuple):
@@ -170,6 +171,7 @@ class ProgressLines(Listener):
         now, iteration = self.clock(), event.step.state.iteration
         if self.done and event.restart not in self.done:
             self.start_began = now
+        self.went_back = bool(self.done) and event.restart < max(self.done)  # one that has waited goes on
         self.done[event.restart] = 1.0 if event.step.settled else iteration / self.event.max_iter
         if now >= self.due:
             self.due = now + self.every
@@ -186,7 +188,7 @@ class ProgressLines(Listener):
             share = sum(self.done.values()) / self.event.n_restarts
             return (now - self.began) * (1.0 - share) / share if share > 0.02 else None
         ended = len(self.done) - 1
-        if ended == 0:
+        if ended == 0 or self.went_back:
             return None  # nobody knows how many passes a start needs
         each = (self.start_began - self.began) / ended
         return max(each * (self.event.n_restarts - max(self.done)) - (now - self.start_began), 0.0)
@@ -282,6 +284,8 @@ class ProgressBar(Listener):
         self.done[event.restart] = 1.0 if event.step.settled else min(iteration / expected, 0.99)
         # Chains go on side by side, starts one after the other.
         completed = sum(self.done.values()) if side_by_side else event.restart + self.done[event.restart]
+        if not side_by_side and event.restart < max(self.passes):  # one that has waited goes on
+            completed = self.n_restarts - 1 + self.done[event.restart]
         self.bar.update(
             self.task,
             completed=completed,

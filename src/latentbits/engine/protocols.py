@@ -73,7 +73,7 @@ class Model:
     row_kind: Any = None  # what the state of n rows holds, as annotations tell it (see latentbits.declared)
     fixed_size: bool = True  # parameters have ``n_components`` components in all stages
     patience: int = 1  # small gains in a row that end a fit; above 1 those of accepted bold moves count too
-    screened_passes: int = 0  # after which starts are compared; 0: when they have settled on a sample of the rows
+    screened_passes: int = 0  # of the last stage, after which starts are compared; 0: when settled on a sample of rows
     refits_rows: bool = False  # a row is fitted again for P(cell | its other cells)
     slack: float = 0.0  # how far the objective may be off, for families that approximate it on the way
 

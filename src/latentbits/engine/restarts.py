@@ -14,7 +14,7 @@ from .. import declared as of
 from ..data.block import Block
 from ..errors import FileError, FitError
 from .checkpoint import read_sealed, write_sealed
-from .em import EMOptions, Point, State, em, seen_in_double
+from .em import EMOptions, Point, State, Step, em, seen_in_double
 from .events import Begin, End, Listener, Progress
 from .protocols import HasRowState, Model, Params, Rows, StagedModel, SummarisesRestarts, Sweep
 from .stats import flatten, shape_of, unflatten, widened
@@ -86,6 +86,9 @@ class Restart(NamedTuple):
     error: str  # empty if the start came to an end
     history: list[of.AnyNumber]  # objective after every accepted pass
     complete: bool = True  # it came to its last stage; objectives of earlier ones do not compare
+    went_on: bool = True  # it was among the better ones when starts were compared, or they were not
+    compared_at: of.Count = 0  # passes until then; 0 if it was not compared
+    compared: of.AnyNumber = -np.inf  # its objective there
 
 
 @dataclass(frozen=True)
@@ -104,7 +107,9 @@ class Result:
         best = self.best.objective
         close = SAME_VALUE * max(1.0, abs(best))
         return sum(
-            best - r.objective <= close for r in self.restarts if not r.error and r.complete == self.best.complete
+            best - r.objective <= close
+            for r in self.restarts
+            if not r.error and r.went_on and r.complete == self.best.complete
         )
 
 
@@ -136,8 +141,21 @@ class Bookmark:
         return self.clock() - self.written >= self.every
 
 
+class Paused(NamedTuple):
+    """A start that waits for the others, to be compared with them."""
+
+    number: int
+    state: State
+    history: list[float]
+
+    @property
+    def objective(self) -> float:
+        """What it has reached."""
+        return self.history[-1]
+
+
 class _Run(NamedTuple):
-    """Everything a checkpoint holds: the current start, the ended ones, the best point so far."""
+    """Everything a checkpoint holds: the current start, those that wait, the ended ones, the best point so far."""
 
     number: int
     state: State | None
@@ -145,23 +163,26 @@ class _Run(NamedTuple):
     ended: list[Restart]
     best: Point | None
     summaries: list[Any]
+    paused: tuple[Paused, ...] = ()  # by number; in the end the first of them goes on
 
 
 def fit_restarts(
     model: Model,
     sweep: Sweep,
-    start: Callable[[int], Point | State],
+    start: Callable[[int], Point],
     n_init: int,
     options: EMOptions,
     listener: Listener,
     name: str = "fit",
     bookmark: Bookmark | None = None,
     params_type: Any = None,
+    pause: int = 0,
 ) -> Result:
-    """Run EM from ``start(0)``, ``start(1)``, ..., points or fits that have begun, and return the best.
+    """Run EM from ``start(0)``, ``start(1)``, ... and return the best.
 
     A start that fails is recorded and left out; the fit fails only if all do.  ``params_type`` is the NamedTuple of the
-    parameters, for reading a checkpoint back.
+    parameters, for reading a checkpoint back.  With ``pause`` all starts wait after so many passes of their last stage, and
+    the better half of them goes on.
     """
     run = _Run(0, None, [], [], None, [])
     if n_init < 1 or options.max_iter < 1:
@@ -172,20 +193,69 @@ def fit_restarts(
     stopped = False
     try:
         while run.number < n_init and not stopped:
-            run, stopped = _one_start(model, sweep, start, options, listener, run, bookmark)
+            run, stopped = _one_start(model, sweep, start, options, listener, run, bookmark, pause)
             if not stopped:  # a start that was stopped has written where it stands
+                run = _left_behind(run, max(1, n_init // 2))
                 _write(bookmark, run, sweep)
+        while run.paused and not stopped:
+            run, stopped = _one_start(model, sweep, start, options, listener, _going_on(run), bookmark)
+            if not stopped:
+                _write(bookmark, run, sweep)
+        run = _as_they_stand(run)
     finally:
         best = _best(run.ended)
         listener.end(End(best.n_iter if best else 0, best.objective if best else np.nan))
     if best is None or run.best is None:
-        raise FitError(f"none of the {n_init} starts could be completed; the first failed with: {run.ended[0].error}")
-    return Result(run.best, best, run.ended, stopped, run.summaries)
+        first = next(restart.error for restart in run.ended if restart.error)
+        raise FitError(f"none of the {n_init} starts could be completed; the first failed with: {first}")
+    order = sorted(range(len(run.ended)), key=lambda i: run.ended[i].number)
+    return Result(run.best, best, [run.ended[i] for i in order], stopped, [run.summaries[i] for i in order])
+
+
+def _left_behind(run: _Run, n_going_on: int) -> _Run:
+    """Without what nothing comes of: starts that wait, but are not among the better ones, end where they stand."""
+    ranked = sorted(run.paused, key=lambda paused: (-paused.objective, paused.number))
+    better = sorted(ranked[:n_going_on], key=lambda paused: paused.number)
+    ended = [_restart_at(paused, went_on=False) for paused in ranked[n_going_on:]]
+    return run._replace(
+        paused=tuple(better), ended=[*run.ended, *ended], summaries=[*run.summaries, *[None] * len(ended)]
+    )
+
+
+def _going_on(run: _Run) -> _Run:
+    """With the first of the starts that wait as the present one, unless it is that already."""
+    first = run.paused[0]
+    return run if run.state is not None else run._replace(state=first.state, history=first.history)
+
+
+def _as_they_stand(run: _Run) -> _Run:
+    """With the starts that still wait, because the fit was stopped, ended where they stand."""
+    for paused in run.paused:
+        run = _with_end(run, _restart_at(paused), paused.state.accepted, None)
+    return run._replace(paused=())
+
+
+def _restart_at(paused: Paused, went_on: bool = True) -> Restart:
+    """How a start that waits would end where it stands."""
+    state, value = paused.state, paused.objective
+    return Restart(
+        paused.number,
+        value,
+        state.iteration,
+        False,
+        state.n_rejected,
+        "",
+        paused.history,
+        True,
+        went_on,
+        state.iteration,
+        value,
+    )
 
 
 def _best(ended: list[Restart]) -> Restart | None:
     """The start with the highest objective, the earliest of equals; one cut short in an early stage only if need be."""
-    good = [restart for restart in ended if not restart.error]
+    good = [restart for restart in ended if not restart.error and restart.went_on]
     return max(good, key=_merit) if good else None
 
 
@@ -194,33 +264,50 @@ def _merit(restart: Restart) -> tuple[bool, float]:
     return restart.complete, restart.objective
 
 
+def _with_end(run: _Run, ended: Restart, point: Point | None, summary: Any) -> _Run:
+    """With a start that has ended at a point, which may be the best of all."""
+    previous = _best(run.ended)
+    better = not ended.error and (previous is None or _merit(ended) > _merit(previous))
+    return run._replace(
+        state=None,
+        history=[],
+        ended=[*run.ended, ended],
+        best=point if better else run.best,
+        summaries=[*run.summaries, summary],
+    )
+
+
 def _one_start(
     model: Model,
     sweep: Sweep,
-    start: Callable[[int], Point | State],
+    start: Callable[[int], Point],
     options: EMOptions,
     listener: Listener,
     run: _Run,
     bookmark: Bookmark | None,
+    pause: int = 0,
 ) -> tuple[_Run, bool]:
-    """Carry one start to its end; on an interrupt the last whole pass is written down first."""
-    stopped = settled = False
+    """Carry one start to its end, or to where it waits; on an interrupt the last whole pass is written down first."""
+    waited = None if pause or not run.paused else run.paused[0]
+    number = run.number if waited is None else waited.number
+    stopped = settled = paused = False
     state, error, in_double = run.state, "", []
     complete = state is None or state.complete
     try:
-        if state is None:
-            begin = start(run.number)
-            state = begin if isinstance(begin, State) else State(begin)
+        state = State(start(number)) if state is None else state
         for step in em(model, sweep, state, options):
             state, settled, complete = step.state, step.settled, step.last
             seen = [] if step.kind == "rejected" else [step.objective]
             # One assignment: an interrupt finds the pass done or not.
             run = run._replace(state=state, history=[*run.history, *seen])
+            paused = bool(pause) and _may_wait(step, pause, options)
             if not settled and bookmark is not None and bookmark.due():
                 _write(bookmark, run, sweep)
-            if listener.step(Progress(run.number, step, options.scale)) and not settled:
+            if listener.step(Progress(number, step, options.scale, paused)) and not settled:
                 stopped = True
                 _write(bookmark, run, sweep)
+                break
+            if paused:
                 break
         if stopped and state.single:
             step = seen_in_double(model, sweep, state, options)
@@ -231,9 +318,15 @@ def _one_start(
         raise
     except (ArithmeticError, np.linalg.LinAlgError) as failure:
         error = f"{type(failure).__name__}: {failure}"
+    if waited is None:
+        run = run._replace(number=run.number + 1)
+    else:
+        run = run._replace(paused=run.paused[1:])
+    if paused and not stopped and not error and state is not None:
+        return run._replace(state=None, history=[], paused=(*run.paused, Paused(number, state, run.history))), False
     history = [*run.history, *in_double]
     ended = Restart(
-        run.number,
+        number,
         history[-1] if history else -np.inf,
         state.iteration if state is not None else 0,
         settled,
@@ -242,31 +335,30 @@ def _one_start(
         history,
         complete,
     )
-    previous = _best(run.ended)
-    better = not error and (previous is None or _merit(ended) > _merit(previous))
-    best = state.accepted if better and state is not None else run.best
-    whole = None if error or state is None else state.accepted
+    if waited is not None:
+        ended = ended._replace(compared_at=waited.state.iteration, compared=waited.objective)
+    point = None if error or state is None else state.accepted
     summary = None
-    if whole is not None and isinstance(model, SummarisesRestarts):
-        summary = model.restart_summary(whole.params)
-    return _Run(run.number + 1, None, [], [*run.ended, ended], best, [*run.summaries, summary]), stopped
+    if point is not None and isinstance(model, SummarisesRestarts):
+        summary = model.restart_summary(point.params)
+    return _with_end(run, ended, point, summary), stopped
+
+
+def _may_wait(step: Step, pause: int, options: EMOptions) -> bool:
+    """Whether a start has come far enough to be compared, and not to its end."""
+    state = step.state
+    return step.last and not step.settled and state.passes >= pause and state.iteration < options.max_iter
 
 
 def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
     """Write a checkpoint."""
     if bookmark is None:
         return
-    state, best = run.state, run.best
-    points: dict[str, Any] = {"best": best and _plain(best, sweep)}
-    scalars = None
-    if state is not None:
-        points["point"] = _plain(state.point, sweep)
-        points["accepted"] = state.accepted and _plain(state.accepted, sweep)
-        points["fallback"] = state.fallback and _plain(state.fallback, sweep)
-        for i, point in enumerate(state.trail):
-            points[f"trail{i}"] = _plain(point, sweep)
-        counts = [state.n_reseeds, state.n_rejected, state.stage, state.quiet, state.passes]
-        scalars = [state.iteration, state.objective, *counts, state.complete, state.single]
+    points: dict[str, Any] = {"best": run.best and _plain(run.best, sweep)}
+    scalars = None if run.state is None else _put_state(run.state, "", sweep, points)
+    paused = [
+        [p.number, _put_state(p.state, f"paused{i}.", sweep, points), p.history] for i, p in enumerate(run.paused)
+    ]
     arrays: dict[str, Any] = {f"summary{i}": value for i, value in enumerate(run.summaries) if value is not None}
     for name, value in points.items():
         arrays.update(flatten(value, name))
@@ -276,10 +368,22 @@ def _write(bookmark: Bookmark | None, run: _Run, sweep: Sweep) -> None:
         "scalars": scalars,
         "history": run.history,
         "ended": [list(restart) for restart in run.ended],
+        "paused": paused,
         "shapes": {name: shape_of(value) for name, value in points.items()},
     }
     write_sealed(bookmark.path, "checkpoint", header, arrays)
     bookmark.written = bookmark.clock()
+
+
+def _put_state(state: State, name: str, sweep: Sweep, points: dict[str, Any]) -> list[Any]:
+    """The numbers of a state; ``points`` gets its points, their names behind ``name``."""
+    points[f"{name}point"] = _plain(state.point, sweep)
+    points[f"{name}accepted"] = state.accepted and _plain(state.accepted, sweep)
+    points[f"{name}fallback"] = state.fallback and _plain(state.fallback, sweep)
+    for i, point in enumerate(state.trail):
+        points[f"{name}trail{i}"] = _plain(point, sweep)
+    counts = [state.n_reseeds, state.n_rejected, state.stage, state.quiet, state.passes]
+    return [state.iteration, state.objective, *counts, state.complete, state.single]
 
 
 def _plain(point: Point, sweep: Sweep) -> Any:
@@ -349,14 +453,29 @@ class _RunReader:
             [_restart(row) for row in self.part("ended", list[list[of.Plain]])],
         )
         history, shapes = self.part("history", list[of.AnyNumber]), self.part("shapes", dict[str, of.Plain])
-        if [restart.number for restart in ended] != list(range(number)):
-            raise of.MisfitError(f"ended must tell of the starts 0 to {number - 1}")
+        paused = self._paused(shapes)
+        if sorted([*(restart.number for restart in ended), *(p.number for p in paused)]) != list(range(number)):
+            raise of.MisfitError(f"ended and paused must tell of the starts 0 to {number - 1}")
         best = self.point(shapes, "best")
         if (best is None) != (_best(ended) is None):
             raise of.MisfitError("best must be the best of the starts that have ended")
-        summaries = [self.arrays.get(f"summary{i}") for i in range(number)]
+        summaries = [self.arrays.get(f"summary{i}") for i in range(len(ended))]
         self._check_summaries(summaries, best)
-        return _Run(number, self._state(shapes), history, ended, best, summaries)
+        state = None
+        if shapes.get("point") is not None:
+            state = self._state(shapes, "", self.part("scalars", list[of.Plain]))
+        return _Run(number, state, history, ended, best, summaries, paused)
+
+    def _paused(self, shapes: dict[str, Any]) -> tuple[Paused, ...]:
+        """The starts that wait."""
+        out = []
+        for i, row in enumerate(self.part("paused", list[list[of.Plain]])):
+            of.check(tuple(row), tuple[of.Count, list[of.Plain], list[of.AnyNumber]], {}, f"paused{i}")
+            state = self._state(shapes, f"paused{i}.", row[1])
+            if state.accepted is None or not row[2]:
+                raise of.MisfitError(f"paused{i} must tell of passes that were made")
+            out.append(Paused(row[0], state, row[2]))
+        return tuple(out)
 
     def part(self, name: str, kind: Any) -> Any:
         """A part of the header, of the kind that it must have."""
@@ -365,12 +484,12 @@ class _RunReader:
         of.check(self.header[name], kind, {}, name)
         return self.header[name]
 
-    def _state(self, shapes: dict[str, Any]) -> State | None:
-        """Where the present start stands."""
-        current = self.point(shapes, "point")
+    def _state(self, shapes: dict[str, Any], name: str, numbers: list[Any]) -> State:
+        """Where a start stands, its points having names that begin so."""
+        current = self.point(shapes, f"{name}point")
         if current is None:
-            return None
-        scalars = tuple(self.part("scalars", list[of.Plain]))
+            raise of.MisfitError(f"{name}point is missing")
+        scalars = tuple(numbers)
         of.check(scalars, Scalars, {}, "scalars")
         iteration, objective, *counts = scalars
         if counts[2] > iteration:
@@ -380,8 +499,8 @@ class _RunReader:
             stage = stage.next_stage() if isinstance(stage, StagedModel) else None
             if stage is None or (hasattr(stage, "contradiction") and stage.contradiction() is not None):
                 raise of.MisfitError("scalars must tell of a stage that the fit has")
-        trail = tuple(p for i in range(2) if (p := self.point(shapes, f"trail{i}")) is not None)
-        accepted, fallback = self.point(shapes, "accepted"), self.point(shapes, "fallback")
+        trail = tuple(p for i in range(2) if (p := self.point(shapes, f"{name}trail{i}")) is not None)
+        accepted, fallback = self.point(shapes, f"{name}accepted"), self.point(shapes, f"{name}fallback")
         return State(current, iteration, accepted, objective, fallback, trail, *counts)
 
     def point(self, shapes: dict[str, Any], name: str) -> Point | None:

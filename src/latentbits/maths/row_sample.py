@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..data.block import Block, Float, Lists, block_of_lists, row_hashes
 from ..engine.protocols import Sweep
+from ..engine.sweep import LocalSweep
 from .empirical_bayes import SPREAD, distinct
+
+# Blocks of a sample that is a table of its own, for threads.
+N_BLOCKS = 4
 
 
 class RowSample(NamedTuple):
@@ -81,7 +87,39 @@ class _Take:
         return RowSample(keys[: self.size], totals[: self.size], lists[0], lists[1], self.size, total), None
 
 
+class SampleSource:
+    """The rows of a sample as a table of its own."""
+
+    def __init__(self, block: Block, labels: Any) -> None:
+        self.shape, self.labels = (block.n_rows, block.n_columns), labels
+        self.starts = (np.arange(N_BLOCKS + 1) * block.n_rows // N_BLOCKS).astype(np.int64)
+        self.blocks = [
+            replace(block.take(np.arange(low, high)), start=int(low))
+            for low, high in zip(self.starts[:-1], self.starts[1:])
+        ]
+        self.n_blocks = N_BLOCKS
+
+    def block(self, b: int) -> Block:
+        """Block number ``b``."""
+        return self.blocks[b]
+
+
+def sampled_table(sweep: Sweep, size: int) -> tuple[Sweep, float]:
+    """A sweep over at most ``size`` distinct rows, weighted like the whole table, and their share of all distinct rows."""
+    sample, source = sample_rows(sweep, size), sweep.source
+    scale = sample.total / sample.weights.sum() if len(sample.weights) else 1.0
+    block = sample._replace(weights=sample.weights * scale).block(source.shape[1])
+    small: Any = LocalSweep(SampleSource(block, source.labels), getattr(sweep, "n_jobs", 1))
+    return small, sample.share
+
+
+# Samples of sweeps that are in use, by size: a fit asks for the same one time and again.
+_samples: WeakKeyDictionary[Any, dict[int, RowSample]] = WeakKeyDictionary()
+
+
 def sample_rows(sweep: Sweep, size: int) -> RowSample:
     """At most ``size`` distinct rows of the table; neither their order nor the blocks matter."""
-    sample: RowSample = sweep.map(_Take(size), [None] * sweep.n_blocks, keep_rows=False)[0]
-    return sample
+    known = _samples.setdefault(sweep, {})
+    if size not in known:
+        known[size] = sweep.map(_Take(size), [None] * sweep.n_blocks, keep_rows=False)[0]
+    return known[size]

@@ -35,10 +35,10 @@ from .communities import Communities
 from .exact import ClosedForms
 from .model import NoisyOrModel
 from .params import CAP, EDGE, LEAST_LEAK, MOST_EXACT, NoisyOrParams, NoisyOrStats
-from .starts import cooccurrence_start, random_start, rows_start, start_params
+from .starts import cooccurrence_start, first_rows, led_start, random_start, rows_start, start_params
 
 # Passes with equal weights, then with all surplus sources, then after every deletion.
-FIRST, SECOND, BETWEEN = 8, 12, 5
+FIRST, SECOND, BETWEEN = 8, 12, 3
 # Surplus sources of a start: with fewer many starts end in a worse place (of 60 small tables 43, 56, 59 found the true
 # sources with 2, 4, 6).
 LEAST_SURPLUS = 4
@@ -207,7 +207,8 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
         return (*plan, (k, 0, False))
 
     def _build_model(self, sums: Totals) -> NoisyOrModel:
-        exact = self.solver == "exact"
+        exact, plan = self.solver == "exact", self._plan()
+        sampled = plan[0][2] and sums.n_rows > first_rows(plan[0][0])
         return NoisyOrModel(
             n_components=int(self.n_components),
             sums=sums,
@@ -219,7 +220,8 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
             e_step_start=str(self.row_init),
             rounds=int(self.n_inner),
             truncated=bool(self.zero_truncated),
-            plan=self._plan(),
+            plan=plan,
+            stage=1 if sampled else 0,
         )
 
     def _initializer(self, model: NoisyOrModel) -> InitParams:
@@ -227,8 +229,10 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
         if not isinstance(self.init, str):
             return Given(self._given_links(sums.marginals))
         if self.init == "cooccurrence":
-            return partial(cooccurrence_start, n_sources, sums)
-        return partial(rows_start if self.init == "rows" else random_start, n_sources, sums.marginals)
+            init: InitParams = partial(cooccurrence_start, n_sources, sums)
+        else:
+            init = partial(rows_start if self.init == "rows" else random_start, n_sources, sums.marginals)
+        return partial(led_start, replace(model, stage=0), init) if model.stage else init
 
     def _given_links(self, marginals: Any) -> NoisyOrParams:
         """The start that the user gave."""

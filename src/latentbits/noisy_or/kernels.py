@@ -315,7 +315,7 @@ def search_rows(lists, tables, options, shares, trials, useful):
     """
     indptr, indices = lists.indptr, lists.indices
     n_rows, width, longest = indptr.shape[0] - 1, tables.bias.shape[0], longest_row(indptr)
-    base, climb, work = np.empty(width), make_climb(longest, width), make_weights(1, width)
+    base, climb, work = np.empty(width), make_climb(longest, width), make_weights(np.int64(1), width)
     for i in range(n_rows):
         low, high = indptr[i], indptr[i + 1]
         if high > low:

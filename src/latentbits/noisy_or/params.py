@@ -86,6 +86,12 @@ class NoisyOrPrecomputed(NamedTuple):
     states: Float | None  # (2^K, K) all states of the sources, for exact inference
     sums: Float | None  # (2^K, D) u of every state
 
+    def switched_off(self, source: int) -> NoisyOrPrecomputed:
+        """The same with a source that nothing can switch on, as if it were not there."""
+        bias = self.bias.copy()
+        bias[source] = NEVER
+        return self._replace(bias=bias)
+
     def tables(self) -> Any:
         """Links and leaks as kernels take them."""
         from .weight_kernels import Tables
@@ -131,10 +137,10 @@ def log_on(u: Float) -> Float:
         return np.where(u < 0.69, np.log(-np.expm1(-np.minimum(u, 1.0))), np.log1p(-np.exp(-np.maximum(u, 0.5))))
 
 
-def slope_of(t: Float, lift: Float, theta0: Float) -> Float:
-    """φ(t): zero at 0, growing to -f(θ0)."""
-    far = t / np.expm1(np.minimum(theta0 + t, 700.0))
-    near = (0.5 * t**2 - t**3 / (3.0 * np.tanh(0.5 * theta0))) / (4.0 * np.sinh(0.5 * theta0) ** 2)
+def slope_of(t: Float, lift: Float, rest: Float, theta0: Float) -> Float:
+    """φ(t): zero at 0, growing to -f(θ0); ``lift`` is d(t), ``rest`` 1 / expm1(θ0 + t)."""
+    far = t * rest
+    near = t * t * (0.5 - t / (3.0 * np.tanh(0.5 * theta0))) / (4.0 * np.sinh(0.5 * theta0) ** 2)
     return np.maximum(np.where(t < 1e-5 * np.minimum(theta0, 1.0), near, lift - far), 0.0)
 
 

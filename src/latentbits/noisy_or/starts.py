@@ -9,12 +9,17 @@ import numpy as np
 from ..data.block import UNKNOWN, Block, Float
 from ..data.rng import stream
 from ..data.summary import Totals
+from ..engine.em import EMOptions, Point, State, em
 from ..engine.protocols import Sweep
+from ..engine.restarts import InitParams, init_rows
 from ..maths.kmeanspp import kmeanspp_rows
+from ..maths.row_sample import sampled_table
 from .params import NoisyOrParams
 
 # Columns among which seeds are looked for.
 POOL = 128
+# Rows of the sample on which a start of a larger table is led: at least so many, and so many for every source.
+LEAST_ROWS, ROWS_PER_SOURCE = 4096, 128
 
 
 def start_params(links: Float, marginals: Float, n_sources: int) -> NoisyOrParams:
@@ -69,6 +74,22 @@ def cooccurrence_start(n_sources: int, sums: Totals, sweep: Sweep, seed: int, re
     if len(set(seeds)) < len(seeds):  # equal sources would stay equal
         links = links * rng.uniform(0.5, 1.0, links.shape)
     return start_params(links, marginals, n_sources)
+
+
+def first_rows(n_sources: int) -> int:
+    """Rows that are enough for the passes with even weights, in which nothing settles."""
+    return max(LEAST_ROWS, ROWS_PER_SOURCE * n_sources)
+
+
+def led_start(model: Any, init: InitParams, sweep: Sweep, seed: int, restart: int) -> NoisyOrParams:
+    """Where the passes with even weights lead a start, on a sample of the rows; ``model`` is in that stage."""
+    begin = init(sweep, seed, restart)
+    small, _ = sampled_table(sweep, first_rows(len(begin.prior)))
+    options = EMOptions(max_iter=model.passes, tol=0.0)
+    state = State(Point(begin, init_rows(model, small, begin, seed, restart)))
+    for step in em(model, small, state, options):
+        state = step.state
+    return state.point.params
 
 
 class _Together:

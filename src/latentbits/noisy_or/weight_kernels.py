@@ -16,8 +16,8 @@ from ..maths.kernels import exp_shares, log_from_one
 
 # Sources below this posterior get no weight in the bound of a row.
 CUT = 1e-9
-# Sources above this part of the largest posterior are looked at first.
-LIKELY = 0.05
+# Sources above the first part of the largest posterior are looked at first, those below the second last.
+LIKELY, UNLIKELY = 0.05, 1e-4
 # Links below this strength explain nothing.
 WEAK = 1e-9
 # exp of minus this is nothing beside one.
@@ -63,6 +63,7 @@ class Weights(NamedTuple):
     credit: np.ndarray  # (L * W,) q d
     rest: np.ndarray  # (L * W,) 1 / expm1(θ0 + θ/q)
     candidates: np.ndarray  # (W + 1,) int64: the sources that may have weight in this row
+    chances: np.ndarray  # (W,) their posteriors, 0 for the others
     work: np.ndarray  # (2, W) slopes and bends
     shared: np.ndarray  # (L,) int64: the ones that several sources share
     state: np.ndarray  # (L,) int64: how far the search for their weights has come
@@ -87,6 +88,7 @@ def make_weights(n_ones, width):
         np.empty(size),
         np.empty(size),
         np.empty(width + 1, np.int64),
+        np.empty(width),
         np.empty((2, width)),
         np.empty(n_ones, np.int64),
         np.empty(n_ones, np.int64),
@@ -245,52 +247,71 @@ def weights_at(level, at, theta0, top, start, n_sources, m, theta, weights):
 
 
 @inner_kernel
-def list_candidates(m, candidates):
+def list_candidates(m, candidates, chances):
     """Fill ``candidates`` (W + 1,) with the sources whose posteriors ``m`` (W,) count, likely ones first.
 
-    Returns how many are likely, how many there are, and the largest posterior of the others.
+    ``chances`` (W,) are the posteriors, 0 where they do not count.  Returns how many sources are likely, how many are not
+    quite, how many there are, and the largest posterior of those that are not likely and of those that are not even quite.
     """
     most = 0.0
     for k in range(m.shape[0]):
         most = m[k] if m[k] > most else most
-    limit, n_likely = max(LIKELY * most, CUT), 0
+        chances[k] = m[k] if m[k] > CUT else 0.0
+    likely, unlikely = max(LIKELY * most, CUT), max(UNLIKELY * most, CUT)
+    n_likely, less, least = 0, 0.0, 0.0
     for k in range(m.shape[0]):
         candidates[n_likely] = k
-        n_likely += m[k] > limit
-    n_all, largest = n_likely, 0.0
+        n_likely += m[k] > likely
+    n_more = n_likely
     for k in range(m.shape[0]):
-        if m[k] > CUT and m[k] <= limit:
-            candidates[n_all] = k
-            n_all += 1
-            largest = max(largest, m[k])
-    return n_likely, n_all, largest
+        candidates[n_more] = k
+        n_more += (m[k] > unlikely) & (m[k] <= likely)
+    n_all = n_more
+    for k in range(m.shape[0]):
+        candidates[n_all] = k
+        n_all += (m[k] > CUT) & (m[k] <= unlikely)
+    for c in range(n_likely, n_more):
+        less = max(less, m[candidates[c]])
+    for c in range(n_more, n_all):
+        least = max(least, m[candidates[c]])
+    return n_likely, n_more, n_all, max(less, least), least
 
 
 @inner_kernel
-def contend(at, top, candidates, counts, m, theta, slope, start, contenders):
+def largest_gain(at, chances, slope):
+    """The largest of m φ over the sources, their number a multiple of four: in four lanes, which go through vectors."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    place = np.uint64(at)
+    for k in range(np.uint64(0), np.uint64(chances.shape[0]), np.uint64(4)):
+        e, f = chances[k] * slope[place + k], chances[k + np.uint64(1)] * slope[place + k + np.uint64(1)]
+        g, h = (
+            chances[k + np.uint64(2)] * slope[place + k + np.uint64(2)],
+            chances[k + np.uint64(3)] * slope[place + k + np.uint64(3)],
+        )
+        a = e if e > a else a
+        b = f if f > b else b
+        c = g if g > c else c
+        d = h if h > d else d
+    return max(max(a, b), max(c, d))
+
+
+@inner_kernel
+def contend(at, top, candidates, counts, most, m, theta, start, contenders):
     """Which sources have weight at a one: fills ``contenders`` from place ``start`` on; returns their number.
 
-    ``counts`` are those of :func:`list_candidates`.  A source takes all if no other could do better with a little than it
-    does with all; so unlikely ones are looked at only where no likely source does much.  One place more than that of the
-    last contender may be written to: a branch would cost more.
+    ``counts`` are those of :func:`list_candidates`, ``most`` that of :func:`largest_gain`.  A source takes all if no other
+    could do better with a little than it does with all; so unlikely ones are looked at only where no likely source does
+    much.  One place more than that of the last contender may be written to: a branch would cost more.
     """
-    n_candidates, n_all, largest = counts
-    most = 0.0
-    for c in range(n_candidates):
-        gain = m[candidates[c]] * slope[at + candidates[c]]
-        most = gain if gain > most else most
-    if largest * top > most:
-        for c in range(n_candidates, n_all):
-            gain = m[candidates[c]] * slope[at + candidates[c]]
-            most = gain if gain > most else most
-        n_candidates = n_all
     if most == 0.0:
         return 0
+    n_likely, n_more, n_all, less, least = counts
     limit, n_sources = most / top, 0
-    for c in range(n_candidates):
-        k = candidates[c]
+    n_candidates = n_all if least > limit else n_more if less > limit else n_likely
+    for c in range(np.uint64(n_candidates)):
+        k = np.uint64(candidates[c])
         contenders[start + n_sources] = k
-        n_sources += (m[k] > limit) & (theta[at + k] > WEAK)
+        n_sources += (m[k] > limit) & (theta[np.uint64(at) + k] > WEAK)
     return n_sources
 
 
@@ -298,11 +319,14 @@ def contend(at, top, candidates, counts, m, theta, slope, start, contenders):
 def first_weights(at, start, n_sources, m, theta, sources, q):
     """Weights in proportion to m θ, from which the best ones are looked for."""
     total = 0.0
-    for c in range(start, start + n_sources):
-        q[c] = max(m[sources[c]] * theta[at + sources[c]], 1e-300)
+    low, high = np.uint64(start), np.uint64(start + n_sources)
+    for c in range(low, high):
+        k = np.uint64(sources[c])
+        q[c] = max(m[k] * theta[np.uint64(at) + k], 1e-300)
         total += q[c]
-    for c in range(start, start + n_sources):
-        q[c] = max(q[c] / total, 1e-12)
+    inverse = 1.0 / total
+    for c in range(low, high):
+        q[c] = max(q[c] * inverse, 1e-12)
 
 
 @inner_kernel
@@ -330,38 +354,41 @@ def look_at_pairs(weights, n):
         work[c] = t[c] * t[c] * rest[c] * (1.0 + rest[c])
     for c in range(n):
         work[c] = work[c] if t[c] < FLAT else 0.0
+    for c in range(n):  # the inverse of the bend, 0 where there is none
+        work[c] = own[c] * work[c]
     for c in range(n):
-        bend[c] = own[c] * work[c] / q[c]
+        bend[c] = q[c] / work[c] if work[c] > 0.0 else 0.0
 
 
 @inner_kernel
 def newton_cell(start, end, step, tol, value, q, credit, pairs):
     """One Newton step of the weights of a one; returns whether they are best (1), to be looked for otherwise (2), or on
     their way (0), and their value."""
-    own, gain, bend = pairs[0], pairs[4], pairs[5]
-    new, largest, mean, pull, give = 0.0, 0.0, 0.0, 0.0, 0.0
-    for c in range(start, end):
+    own, gain, give = pairs[0], pairs[4], pairs[5]
+    new, largest, mean, pull, gives = 0.0, 0.0, 0.0, 0.0, 0.0
+    low, high = np.uint64(start), np.uint64(end)
+    for c in range(low, high):
         new += own[c] * credit[c]
-        largest = max(largest, gain[c])
+        largest = gain[c] if gain[c] > largest else largest
         mean += q[c] * gain[c]
-        if bend[c] > 0.0:
-            pull += gain[c] / bend[c]
-            give += 1.0 / bend[c]
+        pull += gain[c] * give[c]
+        gives += give[c]
     if largest - mean <= tol:
         return BEST, new
-    if new < value or step == NEWTON_STEPS or give == 0.0:
+    if new < value or step == NEWTON_STEPS or gives == 0.0:
         return HARD, new
     # No weight changes more than five-fold; those too small to bend anything go up or down by that.
-    level, total = pull / give, 0.0
-    for c in range(start, end):
+    level, total = pull / gives, 0.0
+    for c in range(low, high):
         change = gain[c] - level
-        if bend[c] > 0.0:
-            q[c] = min(max(q[c] + change / bend[c], 0.2 * q[c]), 5.0 * q[c])
+        if give[c] > 0.0:
+            q[c] = min(max(q[c] + change * give[c], 0.2 * q[c]), 5.0 * q[c])
         else:
             q[c] = max(q[c] * (5.0 if change > 0.0 else 0.2), 1e-300)
         total += q[c]
-    for c in range(start, end):
-        q[c] /= total
+    inverse = 1.0 / total
+    for c in range(low, high):
+        q[c] *= inverse
     return GOING, new
 
 
@@ -376,17 +403,20 @@ def share_cells(tables, indices, low, n_shared, tol, m, weights):
     theta, theta0, e0, top = tables.theta, tables.theta0, tables.e0, tables.top
     first, contenders, q, credit = weights.first, weights.contenders, weights.q, weights.credit
     shared, state, values, pairs = weights.shared, weights.state, weights.values, weights.pairs
-    width, n_pairs = np.int64(m.shape[0]), 0
+    own, strengths, leakings, fadings = pairs[0], pairs[1], pairs[2], pairs[3]
+    width, n_pairs = np.int64(m.shape[0]), np.int64(0)
     for s in range(n_shared):
         p = shared[s]
         j = np.int64(indices[low + p])
-        state[s], values[s] = GOING if theta0[j] > SMALL_LEAK else SMALL, -1.0
-        for c in range(first[p], first[p + 1]):
-            k = contenders[c]
-            strength = theta[j * width + k]
-            pairs[0, c], pairs[1, c], pairs[2, c], pairs[3, c] = m[k], strength, 1.0 / e0[j], 1.0 / (1.0 + e0[j])
-            if strength < SMALL_LINK * min(theta0[j], 1.0):
-                state[s] = SMALL
+        leaking, fading = 1.0 / e0[j], 1.0 / (1.0 + e0[j])
+        least, small = SMALL_LINK * min(theta0[j], 1.0), theta0[j] <= SMALL_LEAK
+        at = j * width
+        for c in range(np.uint64(first[p]), np.uint64(first[p + 1])):
+            k = np.uint64(contenders[c])
+            strength = theta[np.uint64(at) + k]
+            own[c], strengths[c], leakings[c], fadings[c] = m[k], strength, leaking, fading
+            small |= strength < least
+        state[s], values[s] = SMALL if small else GOING, -1.0
         n_pairs = first[p + 1]
     for step in range(NEWTON_STEPS + 1):
         look_at_pairs(weights, n_pairs)
@@ -413,15 +443,16 @@ def weigh_ones(tables, indices, low, n_ones, cell_tol, m, odds, weights):
     """Find the ``weights`` of the ones of a row for its posteriors ``m`` (W,); their credit is added to ``odds`` (W,)."""
     theta, lift, slope, top = tables.theta, tables.lift, tables.slope, tables.top
     winner, first, contenders, q, credit = weights.winner, weights.first, weights.contenders, weights.q, weights.credit
-    candidates = weights.candidates
-    counts = list_candidates(m, candidates)
+    candidates, chances = weights.candidates, weights.chances
+    counts = list_candidates(m, candidates, chances)
     width = m.shape[0]
-    place, n_shared = 0, 0
+    place, n_shared = np.int64(0), np.int64(0)  # literals would be types of their own to the compiler
     for p in range(n_ones):
         j = np.int64(indices[low + p])
         at = j * width
         first[p] = place
-        n_sources = contend(at, top[j], candidates, counts, m, theta, slope, place, contenders)
+        most = largest_gain(at, chances, slope)
+        n_sources = contend(at, top[j], candidates, counts, most, m, theta, place, contenders)
         if n_sources == 0:
             winner[p] = -2
         elif n_sources == 1:
@@ -444,15 +475,18 @@ def weigh_ones(tables, indices, low, n_ones, cell_tol, m, odds, weights):
 def credit_of_ones(theta, theta0, top, slope, lift, m, cell_tol, out):
     """What single ones add to the log odds of the sources; ``theta``, ``slope``, ``lift``, ``m`` and ``out`` are (n, K)."""
     n_cells, n_sources = m.shape
-    weights = make_weights(1, n_sources)
+    weights, start = make_weights(np.int64(1), n_sources), np.int64(0)
     contenders = weights.contenders
     for i in range(n_cells):
-        counts = list_candidates(m[i], weights.candidates)
-        n = contend(0, top[i], weights.candidates, counts, m[i], theta[i], slope[i], 0, contenders)
+        counts = list_candidates(m[i], weights.candidates, weights.chances)
+        most = 0.0
+        for k in range(n_sources):
+            most = max(most, weights.chances[k] * slope[i, k])
+        n = contend(start, top[i], weights.candidates, counts, most, m[i], theta[i], start, contenders)
         if n == 1:
             out[i, contenders[0]] = lift[i, contenders[0]]
         elif n > 1:
-            first_weights(0, 0, n, m[i], theta[i], contenders, weights.q)
-            share_cell(0, theta0[i], top[i], 0, n, m[i], theta[i], NEWTON_STEPS, cell_tol, weights)
+            first_weights(start, start, n, m[i], theta[i], contenders, weights.q)
+            share_cell(start, theta0[i], top[i], start, n, m[i], theta[i], np.int64(NEWTON_STEPS), cell_tol, weights)
             for c in range(n):
                 out[i, contenders[c]] = weights.credit[c]
