@@ -83,6 +83,9 @@ def before() -> list[Line]:
             ours, theirs = (min(runs[side], key=lambda run: run["seconds"]) for side in ("ours", "theirs"))
             goal = next(goal for family, goal in BEFORE_GOALS.items() if name.startswith(family))
             quality = f"{ours['quality']:.9g} against {theirs['quality']:.9g}"
+            if "reached" in ours:
+                when = ours["reached"]
+                quality += "; never at theirs" if when is None else f"; at theirs after {when:.1f} s"
             ratio = theirs["seconds"] / ours["seconds"]
             lines.append(Line(f"{name} / {BEFORE}", ours["seconds"], theirs["seconds"], ratio, goal, repeats, quality))
             print_line(lines[-1])

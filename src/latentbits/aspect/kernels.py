@@ -421,7 +421,7 @@ def fold_row(cells, stored, n_stored, cold, extra, options, shares):
             for k in range(n_components):
                 trial[k] = shares[k] * gains[k]
         else:
-            n_free = 0
+            n_free = np.int64(0)  # a literal would be a type of its own to the compiler
             for k in range(n_components):
                 if shares[k] > 1e-12 or gains[k] > total:
                     free[n_free] = k

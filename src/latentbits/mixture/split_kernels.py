@@ -11,6 +11,9 @@ from ..jit import inner_kernel, kernel
 from ..maths.kernels import uniform_at
 from .gibbs_kernels import log_marginal, one_at, seen_and_zeros, seen_at, zero_at
 
+# The two sides of a move; plain 0 and 1 would be two types of their own to the compiler.
+LEFT, RIGHT = np.int64(0), np.int64(1)
+
 
 @inner_kernel
 def members_of(labels, a, b, i, j, key, out):
@@ -130,11 +133,11 @@ def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, w
         if wide:
             by_zeros[:], by_unknown[:] = 0, 0
             by_zeros[:, 0], by_unknown[:, 0] = n_columns, n_columns
-            join_counted(lists, i, 0, part_sizes, ones, others, by_zeros, by_unknown)
-            join_counted(lists, j, 1, part_sizes, ones, others, by_zeros, by_unknown)
+            join_counted(lists, i, LEFT, part_sizes, ones, others, by_zeros, by_unknown)
+            join_counted(lists, j, RIGHT, part_sizes, ones, others, by_zeros, by_unknown)
         else:
-            join(lists, i, 0, part_sizes, ones, others)
-            join(lists, j, 1, part_sizes, ones, others)
+            join(lists, i, LEFT, part_sizes, ones, others)
+            join(lists, j, RIGHT, part_sizes, ones, others)
         log_q = 0.0
         for m in range(count):
             n = members[m]
@@ -143,8 +146,8 @@ def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, w
                     bases[side] = side_base_counted(tables, side, part_sizes, by_zeros, by_unknown)
                 elif not zeros_listed:
                     bases[side] = side_base(tables, side, part_sizes, ones, others)
-            left = side_score(lists, tables, zeros_listed, n, 0, part_sizes, ones, others, bases[0])
-            right = side_score(lists, tables, zeros_listed, n, 1, part_sizes, ones, others, bases[1])
+            left = side_score(lists, tables, zeros_listed, n, LEFT, part_sizes, ones, others, bases[0])
+            right = side_score(lists, tables, zeros_listed, n, RIGHT, part_sizes, ones, others, bases[1])
             left = tables.log_old[part_sizes[0]] + temperature * left
             right = tables.log_old[part_sizes[1]] + temperature * right
             total = max(left, right) + math.log1p(math.exp(-abs(left - right)))

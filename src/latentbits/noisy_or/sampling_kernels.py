@@ -266,7 +266,7 @@ def mean_field_rows(lists, tables, n_sweeps, tol, shares, values):
                     j = np.int64(indices[low + p])
                     link = theta[j * width + k]
                     if link > 0.0:
-                        n = 0
+                        n = np.int64(0)  # a literal would be a type of its own to the compiler
                         for other in range(n_sources):
                             if other != k and shares[i, other] > NOTHING and theta[j * width + other] > 0.0:
                                 m[n], strengths[n] = shares[i, other], theta[j * width + other]
@@ -286,7 +286,7 @@ def mean_field_rows(lists, tables, n_sweeps, tol, shares, values):
                 value -= on * math.log(on) + (1.0 - on) * math.log1p(-on)
         for p in range(n_ones):
             j = np.int64(indices[low + p])
-            n = 0
+            n = np.int64(0)
             for k in range(n_sources):
                 if shares[i, k] > NOTHING and theta[j * width + k] > 0.0:
                     m[n], strengths[n] = shares[i, k], theta[j * width + k]
