@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from latentbits import AspectBernoulli, BernoulliMixture, BinaryGTM, LatentTrait
+from latentbits import PLSA, AspectBernoulli, BernoulliGaussMixture, BernoulliMixture, BinaryGTM, LatentTrait
 from latentbits.base import fitting
 from latentbits.datasets import load_debd
 
@@ -28,6 +28,8 @@ FAMILIES: dict[str, Callable[..., Any]] = {
     "Aspect Bernoulli": lambda **more: AspectBernoulli(6, max_iter=300, **more),
     "map": lambda **more: BinaryGTM((6, 6), init="random", **more),
     "latent trait": lambda **more: LatentTrait(2, max_iter=100, **more),
+    "PLSA": lambda **more: PLSA(6, max_iter=200, **more),
+    "Bernoulli-Gauss": lambda **more: BernoulliGaussMixture(4, max_iter=100, **more),
 }
 GOAL = 1e-4
 

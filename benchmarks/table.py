@@ -84,8 +84,8 @@ def before() -> list[Line]:
             goal = next(goal for family, goal in BEFORE_GOALS.items() if name.startswith(family))
             quality = f"{ours['quality']:.9g} against {theirs['quality']:.9g}"
             if "reached" in ours:
-                when = ours["reached"]
-                quality += "; never at theirs" if when is None else f"; at theirs after {when:.1f} s"
+                when = [None if side["reached"] is None else f"{side['reached']:.1f} s" for side in (ours, theirs)]
+                quality += f"; at theirs after {when[0] or 'no time'} against {when[1]}"
             ratio = theirs["seconds"] / ours["seconds"]
             lines.append(Line(f"{name} / {BEFORE}", ours["seconds"], theirs["seconds"], ratio, goal, repeats, quality))
             print_line(lines[-1])
