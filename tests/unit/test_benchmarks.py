@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -195,6 +197,20 @@ def test_the_table_of_goals():
         "before.c: exponent in ones": [[2.0], [], "before"],
     }
     assert all(any(name.startswith(family) for family in table.BEFORE_GOALS) for name in FITS)
+
+
+def test_the_history_of_a_commit_outlives_later_runs(tmp_path, monkeypatch):
+    """What was measured at a commit stays when a part is run again at a later one."""
+    from benchmarks import table
+
+    monkeypatch.setattr(table, "RESULTS", tmp_path)
+    part = {"commit": "a" * 40, "python": "3", "cores": 2, "lines": [["a / b", 1.0, 5.0, 5.0, 4.0, 3, "", False]]}
+    table.write({"before": part, "peers": part}, "a" * 40)
+    first = (tmp_path / "history" / "aaaaaaaa.json").read_text()
+    table.write({"before": {**part, "commit": "b" * 40}, "peers": part}, "b" * 40)
+    assert (tmp_path / "history" / "aaaaaaaa.json").read_text() == first
+    later = json.loads((tmp_path / "history" / "bbbbbbbb.json").read_text())
+    assert list(later["results"]) == ["before.a / b"]
 
 
 def test_slopes_and_precision_run(monkeypatch):

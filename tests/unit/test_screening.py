@@ -109,6 +109,26 @@ def test_noisy_or_that_is_stopped_keeps_the_best_of_the_starts_that_wait(narrow,
     assert model.objective_ == pytest.approx(noisy[0].restarts_[0]["screening_objective"], abs=1e-6)
 
 
+def test_callbacks_of_scikit_learn_hear_of_every_start_once(narrow, noisy):
+    """A start that waits is no start that has ended, and one that goes on is no new one."""
+    pytest.importorskip("sklearn.callback", reason="callbacks came with scikit-learn 1.9")
+    ended = []
+
+    class Watch:
+        def setup(self, estimator, context):
+            pass
+
+        teardown = on_fit_task_begin = setup
+
+        def on_fit_task_end(self, estimator, context):
+            ended.append(context.task_name)
+
+    quiet(NoisyOrComponentAnalysis(3, **NOISY).set_callbacks(Watch()), narrow)
+    rows = noisy[0].restarts_
+    passes = sum(row["n_iter"] for row in rows)
+    assert [ended.count(name) for name in ("fit", "start", "iteration")] == [1, 3, passes]
+
+
 def test_a_damaged_checkpoint_of_starts_that_wait_is_refused(narrow, tmp_path):
     path, seen = tmp_path / "c", []
 

@@ -211,7 +211,7 @@ class ComponentsMixin(Shell):
             n = sum(row.get("went_on", True) for row in self.restarts_)
             lines.append(f"objective {self.objective_:.4f}, best value reached in {self.n_reached_} of {n} starts")
             if n < len(self.restarts_):
-                lines.append(f"(the better ones of {len(self.restarts_)} starts, which were compared early on)")
+                lines.append(f"(the better ones of {len(self.restarts_)} starts, which were compared before their end)")
         state = "settled" if self.converged_ else "not settled"
         lines.append(f"{state} after {self.n_iter_} passes; {self.n_free_} free parameters")
         return "\n".join([*lines, *self._told_names()])

@@ -390,8 +390,8 @@ class OptimiserOptions(RunOptions):
         the parameters and all answers.  It changes the path of a fit, not what it climbs to.  Small tables, and families
         whose passes gain nothing by it, run in float64 all the way.
     screen_starts : bool
-        Compare the starts of a large table of bits (8,000 rows or more) early, most families on a sample of its rows; the
-        better half goes on.
+        Compare the starts of a large table of bits (8,000 rows or more) before their end, most families on a sample of its
+        rows; the better half goes on.
     """
 
     max_iter: int = 1000

@@ -27,7 +27,7 @@ MOST_PASSES, LOOSER = 100, 10.0
 
 
 class Screened(NamedTuple):
-    """How far a start came."""
+    """How far a start came on the sample."""
 
     number: int
     value: float
