@@ -227,13 +227,64 @@ def test_aspect_hot_tiles(compiled):
     ones, zeros = np.where(codes == 1, 1 / on, 0), np.where(codes == 0, 1 / (1 - on), 0)
     weighted = shares * weights[:, None]
     for height in (1, 4, 11, 50):
-        gains, sums, logs = np.zeros((11, 3)), np.zeros((14, 3)), np.zeros(11)
+        gains, sums, logs = np.zeros((11, 3)), np.zeros((2, 7, 3)), np.zeros(11)
         kernel = aspect_kernels.hot_tiles
         (kernel if compiled else kernel.py_func)(
-            codes, shares, weighted, probs, np.ascontiguousarray(probs.T), height, gains, sums, logs
+            codes, shares, weighted, probs, np.ascontiguousarray(probs.T), height, gains, *sums, logs
         )
         np.testing.assert_allclose(gains, ones @ probs.T + zeros @ (1 - probs).T, rtol=1e-12)
-        np.testing.assert_allclose(sums, np.vstack((ones.T @ weighted, zeros.T @ weighted)), rtol=1e-12)
+        np.testing.assert_allclose(sums, (ones.T @ weighted, zeros.T @ weighted), rtol=1e-12)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_aspect_hot_lists(compiled):
+    """Few marks: what tiles of all cells give, for any height and a window of the columns."""
+    rng = np.random.default_rng(3)
+    codes = rng.choice(np.array([0, 1, 2], np.uint8), (11, 9), p=[0.6, 0.25, 0.15])
+    codes[4], codes[5], codes[6] = 0, 1, 2
+    place = np.array([0, -1, 1, 2, -2, 3, 4, 5, 6], np.int32)  # two columns are not hot
+    shares, weights = rng.dirichlet(np.ones(3), 11), rng.uniform(0, 2, 11)
+    probs = rng.uniform(0.1, 0.9, (3, 7))
+    probs[:, 2] = 0.0  # an impossible one counts as EDGE
+    lists = []
+    for code in (1, 2):
+        lists += [np.concatenate(([0], np.cumsum((codes == code).sum(axis=1)))), np.nonzero(codes == code)[1]]
+    lists = [part.astype(kind) for part, kind in zip(lists, (np.int64, np.int32) * 2)]
+    weighted, kernel = shares * weights[:, None], aspect_kernels.hot_lists
+    for height, window in ((1, slice(0, 7)), (4, slice(0, 7)), (50, slice(2, 5))):
+        some, cells = np.ascontiguousarray(probs[:, window]), codes[:, place >= 0][:, window]
+        tables = (shares, weighted, some, np.ascontiguousarray(some.T), height)
+        got, wanted = (
+            (np.zeros((11, 3)), *np.zeros((2, some.shape[1], 3)), np.zeros(11)) for _ in range(2)
+        )  # gains, sums, logs
+        marked = aspect_kernels.Marked(*lists, place, window.start)
+        (kernel if compiled else kernel.py_func)(marked, *tables, *got)
+        aspect_kernels.hot_tiles(np.ascontiguousarray(cells), *tables, *wanted)
+        for mine, other in zip(got, wanted):
+            np.testing.assert_allclose(mine, other, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_aspect_powers(compiled):
+    """Entries and products of two: their products with tables, and their sums over rows, each alone and together."""
+    rng = np.random.default_rng(4)
+    rows, weighted = rng.random((10, 4)), rng.random((10, 4))
+    first, second = np.triu_indices(4)
+    powers = np.hstack((rows, rows[:, first] * rows[:, second]))
+    kernel = aspect_kernels.take_powers if compiled else aspect_kernels.take_powers.py_func
+    for n_powers in (4, 14):
+        tables, nothing = rng.random((n_powers, 4)), np.empty((0, 4))
+        for height in (3, 10, 64):
+            out, sums = np.ones((10, 6)), np.ones((n_powers, 4))
+            kernel(rows, weighted, tables, height, out, sums)
+            np.testing.assert_allclose(out[:, :4], 1 + powers[:, :n_powers] @ tables)
+            np.testing.assert_allclose(out[:, 4:], 1.0)
+            np.testing.assert_allclose(sums, 1 + powers[:, :n_powers].T @ weighted)
+        out, sums = np.zeros((10, 4)), np.zeros((n_powers, 4))
+        kernel(rows, weighted, tables, 4, out, nothing)
+        kernel(rows, weighted, nothing, 4, nothing, sums)
+        np.testing.assert_allclose(out, powers[:, :n_powers] @ tables)
+        np.testing.assert_allclose(sums, powers[:, :n_powers].T @ weighted)
 
 
 @pytest.mark.parametrize("compiled", [True, False])

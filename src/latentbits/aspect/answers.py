@@ -20,6 +20,7 @@ from ..maths.empirical_bayes import (
     posterior_mean,
 )
 from .params import AspectParams, AspectPrecomputed, LossChances, floored
+from .series import log_moments_of
 
 # Error per row allowed in answers; far below the tolerance of the fold-in.
 ANSWER_ERROR = 1e-7
@@ -241,19 +242,20 @@ def packed_cold(precomputed: AspectPrecomputed) -> Any:
     width = -(-k // 4) * 4
     if precomputed.split.degree < 0:
         return Cold(precomputed.coefficients, precomputed.padded, np.empty((0, width)), np.empty((0, width + 1)))
-    m, split = precomputed.moments, precomputed.split
+    split, moments = precomputed.split, precomputed.moments
+    log_moments = log_moments_of(precomputed.probs, split)
     cold = np.flatnonzero(split.place == -1)
     off = 1.0 - precomputed.probs[:, cold]
     curvature = np.zeros((width, width))
     curvature[:k, :k] = (off * split.inverse[cold, 0] ** 2) @ off.T
     n_pairs = width * (width + 1) // 2 if split.degree >= 2 else 0
     gains, logs = np.zeros((1 + width + n_pairs, width)), np.zeros((2 + width + n_pairs + width, width + 1))
-    gains[0, :k], gains[1 : 1 + k, :k] = m.constant, m.linear
-    logs[0, width], logs[1, :k], logs[2 : 2 + k, :k] = m.log_constant, m.log_linear, m.log_square
+    gains[0, :k], gains[1 : 1 + len(moments.powers[:k]), :k] = moments.constant, moments.powers[:k]
+    logs[0, width], logs[1, :k], logs[2 : 2 + k, :k] = log_moments.constant, log_moments.linear, log_moments.square
     if n_pairs:
         first, second = np.triu_indices(width)
         inside = (first < k) & (second < k)
-        gains[1 + width :][inside, :k] = m.square
-        logs[2 + width : 2 + width + n_pairs][inside, :k] = m.log_cube
+        gains[1 + width :][inside, :k] = moments.powers[k:]
+        logs[2 + width : 2 + width + n_pairs][inside, :k] = log_moments.cube
     logs[2 + width + n_pairs :, :width] = curvature
     return Cold(precomputed.coefficients, precomputed.padded, gains, logs)

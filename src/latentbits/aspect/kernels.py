@@ -37,6 +37,17 @@ class Stored(NamedTuple):
     is_one: np.ndarray  # uint8
 
 
+class Marked(NamedTuple):
+    """Ones and unknown cells of a block as index lists, and where hot columns stand: in a window from ``first`` on."""
+
+    indptr: np.ndarray  # (n + 1,) int64
+    indices: np.ndarray  # int32
+    unknown_indptr: np.ndarray  # (n + 1,) int64
+    unknown_indices: np.ndarray  # int32
+    place: np.ndarray  # (D,) int32: position among the hot columns, below 0 for others
+    first: int
+
+
 class Cold(NamedTuple):
     """Cold columns in the form that a fold-in needs; ``gains`` and ``logs`` are sums over them, empty if there are none."""
 
@@ -131,12 +142,12 @@ def hot_cells(codes, signed, both, off_sums, logs):
 
 
 @kernel
-def hot_tiles(codes, shares, weighted, probs, probs_t, height, gains, sums, logs):
+def hot_tiles(codes, shares, weighted, probs, probs_t, height, gains, on_sums, off_sums, logs):
     """Work out all cells of hot columns, ``height`` rows at a time, without coming up for the interpreter.
 
     ``codes`` (n, H), ``shares`` and ``weighted`` (n, K), ``probs`` (K, H) and ``probs_t`` (H, K).  Added to: ``gains``
-    (n, K), ``sums`` (2 H, K) of s/p and of s/(1-p), ``logs`` (n,).  ``shares``, ``weighted`` and the probabilities are
-    float64 or float32; ``sums`` and ``logs`` are float64.
+    (n, K), ``on_sums`` (H, K) of s/p, ``off_sums`` of s/(1-p), ``logs`` (n,).  ``shares``, ``weighted`` and the
+    probabilities are float64 or float32; sums and ``logs`` are float64.
     """
     n_rows, n_columns = codes.shape
     n_components, kind = shares.shape[1], shares.dtype
@@ -155,7 +166,114 @@ def hot_tiles(codes, shares, weighted, probs, probs_t, height, gains, sums, logs
             for k in range(n_components):
                 gains[low + i, k] += here[i, k] + zeros[i]
         np.dot(both.T, weighted[low : low + n], part)
-        sums += part
+        for h in range(n_columns):  # an expression of whole arrays would make another one
+            for k in range(n_components):
+                on_sums[h, k] += part[h, k]
+                off_sums[h, k] += part[n_columns + h, k]
+
+
+@inner_kernel
+def zeros_of_row(line, cells):
+    """Turn the probabilities of a row's cells, all taken for zeros, into -1/(1-p); ``cells`` (H,) get 1-p.
+
+    Returns the sums of 1/(1-p) and of log(1-p).
+    """
+    number = line.dtype.type
+    one, edge = number(1.0), number(EDGE)
+    for j in range(line.shape[0]):
+        cells[j] = max(one - line[j], edge)
+        line[j] = -one / cells[j]
+    return -total_of(line, np.uint64(0), np.uint64(line.shape[0])), log_product(cells)
+
+
+@inner_kernel
+def hot_row(marked, i, line, chances, cells):
+    """Turn the probabilities of a row's cells into x/p - (1-x)/(1-p), 0 at unknown ones; its marks are few.
+
+    ``chances`` (L,) is room for the probabilities of the ones.  Returns the sum of (1-x)/(1-p) and the log-likelihood.
+    """
+    n_columns, first, place = line.shape[0], marked.first, marked.place
+    number = line.dtype.type
+    zero, one, edge = number(0.0), number(1.0), number(EDGE)
+    low, high = marked.indptr[i], marked.indptr[i + 1]
+    n_marks = 0
+    # 1. Marked cells wait as zeros of probability 0, which add a whole one to the first sum and nothing to the second.
+    for at in range(low, high):
+        h = place[marked.indices[at]] - first
+        if 0 <= h < n_columns:
+            chances[at - low] = max(line[h], edge)
+            line[h] = zero
+            n_marks += 1
+    for at in range(marked.unknown_indptr[i], marked.unknown_indptr[i + 1]):
+        h = place[marked.unknown_indices[at]] - first
+        if 0 <= h < n_columns:
+            line[h] = zero
+            n_marks += 1
+    zeros, log_sum = zeros_of_row(line, cells)
+    # 2. Then they get what is theirs.
+    product = 1.0
+    for at in range(low, high):
+        h = place[marked.indices[at]] - first
+        if 0 <= h < n_columns:
+            line[h] = one / chances[at - low]
+            product *= chances[at - low]
+            if product < TINY:
+                log_sum += math.log(product)
+                product = 1.0
+    for at in range(marked.unknown_indptr[i], marked.unknown_indptr[i + 1]):
+        h = place[marked.unknown_indices[at]] - first
+        if 0 <= h < n_columns:
+            line[h] = zero
+    return zeros - n_marks, log_sum + math.log(product)
+
+
+@inner_kernel
+def take_ones(marked, i, line, weighted, part):
+    """Add s/p of the ones of a row to ``part`` (H, K); their cells in ``line`` become 0."""
+    n_columns, n_components, first = line.shape[0], weighted.shape[0], marked.first
+    for at in range(marked.indptr[i], marked.indptr[i + 1]):
+        h = marked.place[marked.indices[at]] - first
+        if 0 <= h < n_columns:
+            inverse = line[h]
+            line[h] = line.dtype.type(0.0)
+            for k in range(n_components):
+                part[h, k] += inverse * weighted[k]
+
+
+@kernel
+def hot_lists(marked, shares, weighted, probs, probs_t, height, gains, on_sums, off_sums, logs):
+    """The same as :func:`hot_tiles` for tables with few marks: three products in place of four, the ones by a walk."""
+    n_rows, n_columns = shares.shape[0], probs.shape[1]
+    n_components, kind = shares.shape[1], shares.dtype
+    longest = 1
+    for i in range(n_rows):
+        longest = max(longest, marked.indptr[i + 1] - marked.indptr[i])
+    chances, cells = np.empty(longest, kind), np.empty(n_columns, kind)
+    tile, gain = np.empty(height * n_columns, kind), np.empty(height * n_components, kind)
+    on, off = np.empty((n_columns, n_components), kind), np.empty((n_columns, n_components), kind)
+    for low in range(0, n_rows, height):
+        n = min(height, n_rows - low)
+        signed = tile[: n * n_columns].reshape(n, n_columns)
+        here = gain[: n * n_components].reshape(n, n_components)
+        np.dot(shares[low : low + n], probs, signed)
+        zeros = np.empty(n, kind)
+        for i in range(n):
+            zeros[i], log_sum = hot_row(marked, low + i, signed[i], chances, cells)
+            logs[low + i] += log_sum
+        np.dot(signed, probs_t, here)
+        for i in range(n):
+            for k in range(n_components):
+                gains[low + i, k] += here[i, k] + zeros[i]
+        for h in range(n_columns):
+            for k in range(n_components):
+                on[h, k] = 0.0
+        for i in range(n):
+            take_ones(marked, low + i, signed[i], weighted[low + i], on)
+        np.dot(signed.T, weighted[low : low + n], off)
+        for h in range(n_columns):
+            for k in range(n_components):
+                on_sums[h, k] += on[h, k]
+                off_sums[h, k] -= off[h, k]
 
 
 @inner_kernel
@@ -171,6 +289,50 @@ def dot_at(a, i, b, j, width):
         u += a[i + k + THREE] * b[j + k + THREE]
         k += FOUR
     return (x + y) + (z + u)
+
+
+@inner_kernel
+def powers_of(row, line):
+    """Fill ``line`` with the entries of ``row`` (K,) and, if there is room, with the products of every two of them."""
+    n_components = row.shape[0]
+    for k in range(n_components):
+        line[k] = row[k]
+    if line.shape[0] > n_components:
+        at = n_components
+        for first in range(n_components):
+            factor, n = row[first], n_components - first
+            for k in range(n):
+                line[at + k] = factor * row[first + k]
+            at += n
+
+
+@kernel
+def take_powers(rows, weighted, tables, height, out, sums):
+    """Add the powers of ``rows`` (n, K) times ``tables`` (R, K) to ``out`` (n, W), and their sums over rows times
+    ``weighted`` (n, K) to ``sums`` (R, K), each unless it is empty.
+
+    The R powers are K entries, and with R > K the products of every two of them.  ``sums`` are float64.
+    """
+    n_rows, n_components = rows.shape
+    n_powers, kind = max(tables.shape[0], sums.shape[0]), rows.dtype
+    room, gain = np.empty(height * n_powers, kind), np.empty(height * n_components, kind)
+    part = np.empty((n_powers if sums.shape[0] > 0 else 0, n_components), kind)
+    for low in range(0, n_rows, height):
+        n = min(height, n_rows - low)
+        powers = room[: n * n_powers].reshape(n, n_powers)
+        for i in range(n):
+            powers_of(rows[low + i], powers[i])
+        if tables.shape[0] > 0:
+            here = gain[: n * n_components].reshape(n, n_components)
+            np.dot(powers, tables, here)
+            for i in range(n):
+                for k in range(n_components):
+                    out[low + i, k] += here[i, k]
+        if sums.shape[0] > 0:
+            np.dot(powers.T, weighted[low : low + n], part)
+            for r in range(n_powers):
+                for k in range(n_components):
+                    sums[r, k] += part[r, k]
 
 
 @kernel

@@ -33,7 +33,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .. import declared as of
-from ..data.block import ONE, UNKNOWN, Block, Float, TileMarks, row_hashes
+from ..data.block import ONE, UNKNOWN, Block, Float, ListMarks, TileMarks, row_hashes
 from ..data.rng import content_uniforms, stream
 from ..engine.protocols import ExtraPass
 from ..maths.empirical_bayes import (
@@ -43,24 +43,14 @@ from ..maths.empirical_bayes import (
 )
 from .answers import AspectAnswers
 from .params import FLOOR, AspectParams, AspectPrecomputed, AspectStats, Tally, floored
-from .series import (
-    Moments,
-    RowSums,
-    Split,
-    log_zeros_in_cold,
-    moments_of,
-    pair_products,
-    row_sums,
-    split_columns,
-    zeros_in_cold,
-)
+from .series import RowSums, Split, moments_of, split_columns, tile_height, zeros_in_cold
 
 # Where the probabilities of pinned causes stand.
 PINNED = 1e-6
 # A cause with less than this share of all memberships is dead: its probabilities are kept as they are.
 DEAD = 1e-8
-# Cells of a tile: three arrays of it stay in a core's cache.
-TILE_CELLS = 2**15
+# Cells of a tile, and its columns at most: three arrays of it stay in a core's cache.
+TILE_CELLS, TILE_WIDTH = 2**15, 1024
 # Error per row of the log-likelihood that counts as exact: that of the sums themselves.
 ROUNDING = 1e-12
 
@@ -135,35 +125,27 @@ class AspectModel(AspectAnswers):
         answering = self.answer_model()
         return floored(answering.represent(block, answering.precompute(params))), block.weights
 
-    def precompute(self, params: AspectParams) -> AspectPrecomputed:
-        """Split the columns, and sum over the cold ones."""
+    def precompute(self, params: AspectParams, kind: Any = np.float64) -> AspectPrecomputed:
+        """Split the columns, and sum over the cold ones; tables are of a precision."""
         probs = params.probs
         split = split_columns(probs, self.active, self.rate, self.row_error)
-        coefficients = np.zeros((probs.shape[1], 8))
+        coefficients = np.zeros((probs.shape[1], 8), kind)
         coefficients[:, :3], coefficients[:, 3:7] = split.inverse, split.logarithm
         coefficients[:, 7] = split.place == -1
+        hot = probs if len(split.hot) == probs.shape[1] else np.ascontiguousarray(probs[:, split.hot])
         return AspectPrecomputed(
             probs,
             split,
-            moments_of(probs, split),
-            probs if len(split.hot) == probs.shape[1] else np.ascontiguousarray(probs[:, split.hot]),
-            padded(probs.T).ravel() if split.degree >= 0 else np.empty(0),
+            moments_of(probs, split, kind),
+            hot.astype(kind, copy=False),
+            padded(probs.T.astype(kind, copy=False)).ravel() if split.degree >= 0 else np.empty(0, kind),
             coefficients.ravel(),
             params,
         )
 
     def precompute_single(self, params: AspectParams) -> AspectPrecomputed:
         """The same in float32, but for what is done once per pass."""
-        double = self.precompute(params)
-        narrow = {"constant", "linear", "square"}
-        moments = Moments(
-            *[
-                getattr(double.moments, name).astype(np.float32) if name in narrow else getattr(double.moments, name)
-                for name in Moments._fields
-            ]
-        )
-        tables = {name: getattr(double, name).astype(np.float32) for name in ("hot", "padded", "coefficients")}
-        return double._replace(moments=moments, **tables)
+        return self.precompute(params, np.float32)
 
     def e_step_single(self, block: Block, rows: Any, precomputed: AspectPrecomputed) -> tuple[AspectStats, Any]:
         """The E-step in the precision of the tables; sums over rows in float64."""
@@ -186,43 +168,47 @@ class AspectModel(AspectAnswers):
         shares, weights = rows[0].astype(precomputed.hot.dtype, copy=False), rows[1]
         row_weights = block.row_weights()
         logs = np.zeros(block.n_rows)
-        gains, cold_on, cold_off, sums = self._cold(block, precomputed, shares, row_weights, logs)
-        cold_on[precomputed.split.hot], cold_off[precomputed.split.hot] = self._hot(
-            block, precomputed, shares, row_weights, gains, logs
-        )
+        gains, on, off, sums = self._cold(block, precomputed, shares, row_weights, logs)
+        if len(precomputed.split.hot):
+            hot_on, hot_off = self._hot(block, precomputed, shares, row_weights, gains, logs)
+            if len(hot_on) == block.n_columns:
+                on, off = hot_on, hot_off
+            else:
+                on[precomputed.split.hot], off[precomputed.split.hot] = hot_on, hot_off
         log_prior = 0.0
         if self.concentration > 1:
             log_prior = (self.concentration - 1) * float(row_weights @ np.log(shares).sum(axis=1))
         new_shares = shares.copy()
         renew_shares(new_shares, gains, self.concentration)
-        new_shares[blank_rows(block, self.active)] = 1.0 / self.n_components
+        if block.unknown is not None:
+            new_shares[blank_rows(block, self.active)] = 1.0 / self.n_components
         weight = float(row_weights.sum())
-        return AspectStats(cold_on, cold_off, float(row_weights @ logs), log_prior, weight, sums), (new_shares, weights)
+        return AspectStats(on, off, float(row_weights @ logs), log_prior, weight, sums), (new_shares, weights)
 
     def _hot(
         self, block: Block, precomputed: AspectPrecomputed, shares: Float, weights: Float, gains: Float, logs: Float
-    ) -> Any:
+    ) -> tuple[Float, Float]:
         """Cells of the hot columns, tile by tile: sums of s/p and s/(1-p) (H, K); ``gains`` and ``logs`` are added to."""
-        from .kernels import hot_tiles
+        from .kernels import Marked, hot_lists, hot_tiles
 
-        n_hot = len(precomputed.split.hot)
-        on_sums, off_sums = np.zeros((n_hot, self.n_components)), np.zeros((n_hot, self.n_components))
-        if n_hot == 0:
-            return on_sums, off_sums
-        codes = self._codes(block, precomputed.split)
+        few = isinstance(block.ones, ListMarks) and (block.unknown is None or isinstance(block.unknown, ListMarks))
+        codes = None if few else self._codes(block, precomputed.split)
+        lists = (*block.ones.lists(), *block.unknown_lists()) if few else ()
         weighted = shares if block.weights is None else shares * weights[:, None].astype(shares.dtype)
-        width = min(n_hot, 1024)
-        height = max(16, min(block.n_rows, TILE_CELLS // width))
-        for first in range(0, n_hot, width):
-            columns = slice(first, min(first + width, n_hot))
+        n_hot = len(precomputed.split.hot)
+        height = max(16, min(block.n_rows, TILE_CELLS // min(n_hot, TILE_WIDTH)))
+        sums = []
+        for first in range(0, n_hot, TILE_WIDTH):
+            columns = slice(first, min(first + TILE_WIDTH, n_hot))
             probs = np.ascontiguousarray(precomputed.hot[:, columns])
-            sums = np.zeros((2 * probs.shape[1], self.n_components))
-            hot_tiles(
-                np.ascontiguousarray(codes[:, columns]), shares, weighted, probs, np.ascontiguousarray(probs.T), height,
-                gains, sums, logs,
-            )  # fmt: skip
-            on_sums[columns], off_sums[columns] = sums[: probs.shape[1]], sums[probs.shape[1] :]
-        return on_sums, off_sums
+            sums.append(np.zeros((2, probs.shape[1], self.n_components)))
+            tables = (shares, weighted, probs, np.ascontiguousarray(probs.T), height, gains, *sums[-1], logs)
+            if codes is None:
+                hot_lists(Marked(*lists, precomputed.split.place, first), *tables)
+            else:
+                hot_tiles(np.ascontiguousarray(codes[:, columns]), *tables)
+        on, off = sums[0] if len(sums) == 1 else np.concatenate(sums, axis=1)
+        return on, off
 
     def _codes(self, block: Block, split: Split) -> Any:
         """The cells of the hot columns (n, H): 0, 1 and 2 for unknown."""
@@ -243,32 +229,25 @@ class AspectModel(AspectAnswers):
 
     def _cold(self, block: Block, precomputed: AspectPrecomputed, shares: Float, weights: Float, logs: Float) -> Any:
         """Cold columns: the gradient by the memberships (n, K), sums at stored cells (D, K), sums over rows."""
-        from .kernels import cold_marks
+        from .kernels import cold_marks, take_powers
 
-        n_rows, n_components = block.n_rows, self.n_components
+        n_components = self.n_components
         degree, moments = precomputed.split.degree, precomputed.moments
         shape = (block.n_columns, n_components)
         if degree < 0:
             gains = np.zeros(shares.shape, shares.dtype)
             return gains, np.zeros(shape), np.zeros(shape), RowSums(_mass(shares, weights), None, None)
         gains = padded(np.broadcast_to(moments.constant, shares.shape))
-        width = -(-n_components // 4) * 4
-        height = max(64, 2**16 // max(1, n_components**2))
-        parts = []
-        for low in range(0, n_rows, height):
-            part = slice(low, min(low + height, n_rows))
-            s = shares[part]
-            weighted = s if block.weights is None else s * weights[part, None].astype(s.dtype)
-            pairs = pair_products(s) if degree >= 2 else None
-            if degree >= 1:
-                gains[part, :n_components] += s @ moments.linear
-            if pairs is not None:
-                gains[part, :n_components] += pairs @ moments.square
-            parts.append(row_sums(s, weighted, pairs, degree))
-        totals: list[Any] = [
-            None if field[0] is None else np.sum(field, axis=0, dtype=np.float64) for field in zip(*parts)
-        ]
-        sums = RowSums(*totals)
+        width = gains.shape[1]
+        weighted = shares if block.weights is None else shares * weights[:, None].astype(shares.dtype)
+        higher = np.zeros((len(moments.powers), n_components))
+        if degree >= 1:
+            take_powers(shares, weighted, moments.powers, tile_height(len(higher)), gains, higher)
+        second, third = (
+            (higher[:n_components] if degree >= 1 else None),
+            (higher[n_components:] if degree >= 2 else None),
+        )
+        sums = RowSums(_mass(shares, weights), second, third)
         at_marks = np.zeros(block.n_columns * 2 * width)
         flat_shares, flat_gains = padded(shares).ravel(), gains.ravel()
         for marks, are_ones in ((block.ones, True), (block.unknown, False)):
@@ -285,8 +264,9 @@ class AspectModel(AspectAnswers):
         """Expected counts of ones and zeros by cause, and the zeros of cold columns."""
         off, value = stats.off, stats.log_likelihood
         if precomputed.split.degree >= 0:
-            off = off + zeros_in_cold(precomputed.probs, precomputed.split, stats.rows)
-            value += log_zeros_in_cold(precomputed.moments, stats.rows, stats.weight)
+            probs, split, kind = precomputed.probs, precomputed.split, precomputed.moments.powers.dtype
+            zeros, logs = zeros_in_cold(probs, split, stats.rows, stats.weight, kind)
+            off, value = off + zeros, value + logs
         on, off = precomputed.probs.T * stats.on, (1.0 - precomputed.probs.T) * np.maximum(off, 0.0)
         return stats._replace(on=on, off=off, log_likelihood=value, rows=RowSums(stats.rows.first, None, None))
 

@@ -15,17 +15,21 @@ most h times that of the polynomial.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from .. import declared as of
 from ..data.block import Float
 
-# Work per row in multiplications: of a hot column (four products, and a pass over the cells), of a one in a cold column
-# (a walk through memory).  Measured, roughly; they decide how the work is split, never what comes out of it.
-HOT_FIXED, HOT_PER_CAUSE = 40.0, 6.0
+# Work per row in multiplications: of a hot column (three products, and a pass over the cells), of a one in a cold column
+# (a walk through memory), of a product of three memberships.  Measured, roughly, with 10 to 80 causes; they decide how the
+# work is split, never what comes out of it.
+HOT_FIXED, HOT_PER_CAUSE = 64.0, 6.0
 ONE_FIXED, ONE_PER_CAUSE = 60.0, 12.0
+PER_TRIPLE = 6.0
+# Numbers that are worked out at a time.
+TILE_NUMBERS = 2**16
 # Splits that save less than this part of the work are not worth their trouble.
 WORTH = 0.001
 
@@ -113,7 +117,7 @@ def split_columns(probs: Float, active: np.ndarray, rate: Float, allowed: float)
 def _moments_cost(n_components: int, degree: int) -> float:
     """Multiplications per row for the sums over cold columns: products of one, two and three memberships."""
     k = float(n_components)
-    return (2 * k, 2 * k + 2 * k * k, 2 * k + 2 * k * k + 2 * k * k * (k + 1) / 2)[degree]
+    return (2 * k, 2 * k + 2 * k * k, 2 * k + 2 * k * k + PER_TRIPLE * k * k * (k + 1) / 2)[degree]
 
 
 def pairs_of(n_components: int) -> tuple[np.ndarray, np.ndarray]:
@@ -121,55 +125,75 @@ def pairs_of(n_components: int) -> tuple[np.ndarray, np.ndarray]:
     return np.triu_indices(n_components)
 
 
-def pair_products(shares: Float) -> Float:
-    """Products (n, K (K + 1) / 2) of every two entries of the rows of ``shares`` (n, K), each unordered pair once."""
-    first, second = pairs_of(shares.shape[1])
-    return shares[:, first] * shares[:, second]
+def orders_of(n_components: int) -> Float:
+    """In how many orders each product of two memberships occurs (P, 1)."""
+    first, second = pairs_of(n_components)
+    return np.where(first == second, 1.0, 2.0)[:, None]
 
 
 class Moments(NamedTuple):
-    """Polynomials summed over cold columns: what every row needs of them."""
+    """Polynomials summed over cold columns: the gradient sum_t (1 - a_kt) polynomial(p_t) of every row."""
 
     constant: Float  # (K,)
-    linear: Float  # (K, K): row l is the weight of s_l
-    square: Float  # (P, K): row (l, m) is the weight of s_l s_m
-    log_constant: float
-    log_linear: Float  # (K,)
-    log_square: Float  # (K, K)
-    log_cube: Float  # (P, K)
+    powers: Float  # (0, K), (K, K) or (K + P, K) by degree: rows l and then (l, m) are the weights of s_l and s_l s_m
 
 
-def moments_of(probs: Float, split: Split) -> Moments:
-    """Sums over the cold columns for the gradient sum_t (1 - a_kt) polynomial(p_t) and for the log-likelihood."""
-    n_components = len(probs)
-    n_pairs = n_components * (n_components + 1) // 2
+def moments_of(probs: Float, split: Split, kind: Any = np.float64) -> Moments:
+    """Sums over the cold columns, in a precision."""
     if split.degree < 0:
-        nothing, square = np.zeros(n_components), np.zeros((n_components, n_components))
-        pairs = np.zeros((n_pairs, n_components))
-        return Moments(nothing, square, pairs, 0.0, nothing, square, pairs)
+        return Moments(np.zeros(len(probs), kind), np.zeros((0, len(probs)), kind))
     cold = np.flatnonzero(split.place == -1)
-    on, inverse, logs = probs[:, cold], split.inverse[cold], split.logarithm[cold]
-    off = 1.0 - on
-    square, log_cube = np.zeros((n_pairs, n_components)), np.zeros((n_pairs, n_components))
+    on, inverse = np.ascontiguousarray(probs[:, cold].T, kind), split.inverse[cold].astype(kind)
+    off = 1 - on
+    powers = [on.T @ (off * inverse[:, 1:2])] * (split.degree >= 1)
     if split.degree >= 2:
-        first, second = pairs_of(n_components)
-        twice = np.where(first == second, 1.0, 2.0)[:, None]  # unordered pairs stand for both orders
-        step = max(1, 2**22 // n_pairs)
-        for at in range(0, len(cold), step):
-            part = slice(at, at + step)
-            pairs = on[first, part] * on[second, part]
-            square += pairs @ (off[:, part] * inverse[part, 2]).T
-            log_cube += pairs @ (on[:, part] * logs[part, 3]).T
-        square, log_cube = twice * square, twice * log_cube
-    return Moments(
-        constant=off @ inverse[:, 0],
-        linear=on @ (off * inverse[:, 1]).T,
-        square=square,
-        log_constant=float(logs[:, 0].sum()),
-        log_linear=on @ logs[:, 1],
-        log_square=(on * logs[:, 2]) @ on.T,
-        log_cube=log_cube,
-    )
+        powers.append(orders_of(len(probs)) * power_sums(on, off * inverse[:, 2:3])[len(probs) :])
+    stacked = np.vstack(powers) if powers else np.zeros((0, len(probs)))
+    return Moments(off.T @ inverse[:, 0], stacked.astype(kind))
+
+
+def power_sums(rows: Float, weighted: Float) -> Float:
+    """Sums over the rows of ``rows`` (n, K) of their entries and products of two entries, times ``weighted`` (K + P, K)."""
+    from .kernels import take_powers
+
+    n_components = rows.shape[1]
+    n_powers = n_components + n_components * (n_components + 1) // 2
+    sums, nothing = np.zeros((n_powers, n_components)), np.empty((0, n_components), rows.dtype)
+    take_powers(rows, weighted, nothing, tile_height(n_powers), nothing, sums)
+    return sums
+
+
+def power_products(rows: Float, tables: Float) -> Float:
+    """Entries and products of two entries of the rows of ``rows`` (n, K), times ``tables`` (K + P, K)."""
+    from .kernels import take_powers
+
+    out, nothing = np.zeros(rows.shape, rows.dtype), np.empty((0, rows.shape[1]))
+    take_powers(rows, rows, tables, tile_height(len(tables)), out, nothing)
+    return out
+
+
+def tile_height(n_powers: int) -> int:
+    """Rows whose powers are worked out at a time: they stay in a core's cache."""
+    return max(32, TILE_NUMBERS // max(1, n_powers))
+
+
+class LogMoments(NamedTuple):
+    """The polynomials for log(1-p), summed over cold columns."""
+
+    constant: float
+    linear: Float  # (K,)
+    square: Float  # (K, K)
+    cube: Float  # (P, K), of degree 2 only
+
+
+def log_moments_of(probs: Float, split: Split) -> LogMoments:
+    """Sums over the cold columns for the log-likelihood of a row."""
+    cold = np.flatnonzero(split.place == -1)
+    on, logs = np.ascontiguousarray(probs[:, cold].T), split.logarithm[cold]
+    cube = np.zeros((0, len(probs)))
+    if split.degree >= 2:
+        cube = orders_of(len(probs)) * power_sums(on, on * logs[:, 3:4])[len(probs) :]
+    return LogMoments(float(logs[:, 0].sum()), logs[:, 1] @ on, on.T @ (on * logs[:, 2:3]), cube)
 
 
 class RowSums(NamedTuple):
@@ -180,40 +204,22 @@ class RowSums(NamedTuple):
     third: Annotated[Float, of.amounts("P", "K")] | None  # P products of two memberships
 
 
-def row_sums(shares: Float, weighted: Float, pairs: Float | None, degree: int) -> RowSums:
-    """Sums of a block; ``weighted`` are the memberships times the row weights."""
-    return RowSums(
-        weighted.sum(axis=0),
-        shares.T @ weighted if degree >= 1 else None,
-        pairs.T @ weighted if degree >= 2 and pairs is not None else None,
-    )
-
-
-def zeros_in_cold(probs: Float, split: Split, sums: RowSums) -> Float:
-    """sum over rows of s_k polynomial(p), (D, K), for the cold columns; other columns are zero."""
+def zeros_in_cold(probs: Float, split: Split, sums: RowSums, weight: float, kind: Any) -> tuple[Float, float]:
+    """Sums over rows of s_k polynomial(p) (D, K), zero but for the cold columns, and of the polynomial for log(1-p)."""
     out = np.zeros((probs.shape[1], len(probs)))
     cold = np.flatnonzero(split.place == -1)
-    on, inverse = probs[:, cold], split.inverse[cold]
+    on, inverse, logs = np.ascontiguousarray(probs[:, cold].T), split.inverse[cold], split.logarithm[cold]
+    # Sums over rows of s_k p^r for r = 0, 1, 2; those of p^r follow, as p is the sum of the s_k a_k.
     value = inverse[:, :1] * sums.first
+    log_sum = weight * float(logs[:, 0].sum()) + float(logs[:, 1] @ (on @ sums.first))
     if sums.second is not None:
-        value += (inverse[:, 1:2] * on.T) @ sums.second
+        linear = on @ sums.second
+        value += inverse[:, 1:2] * linear
+        log_sum += float(logs[:, 2] @ (on * linear).sum(axis=1))
     if sums.third is not None:
-        first, second = pairs_of(len(probs))
-        twice = np.where(first == second, 1.0, 2.0)
-        step = max(1, 2**22 // len(first))
-        for at in range(0, len(cold), step):
-            part = slice(at, at + step)
-            pairs = (on[first, part] * on[second, part]).T * twice
-            value[part] += inverse[part, 2:3] * (pairs @ sums.third)
+        tables = np.vstack((np.zeros((len(probs), len(probs))), orders_of(len(probs)) * sums.third)).astype(kind)
+        square = power_products(on.astype(kind), tables)
+        value += inverse[:, 2:3] * square
+        log_sum += float(logs[:, 3] @ (on * square).sum(axis=1))
     out[cold] = value
-    return out
-
-
-def log_zeros_in_cold(moments: Moments, sums: RowSums, weight: float) -> float:
-    """Sum over all rows and all cold columns of the polynomial for log(1-p)."""
-    value = weight * moments.log_constant + float(sums.first @ moments.log_linear)
-    if sums.second is not None:
-        value += float((sums.second * moments.log_square).sum())
-    if sums.third is not None:
-        value += float((sums.third * moments.log_cube).sum())
-    return value
+    return out, log_sum

@@ -17,16 +17,40 @@ from .stats import TreeSum
 
 
 @cache
-def _libraries() -> ThreadpoolController:
+def _libraries() -> tuple[Any, ...]:
     """The BLAS libraries of this process."""
-    return ThreadpoolController()
+    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+class _OneThread:
+    """How many sweeps want BLAS on one thread just now, and how many threads it had before the first of them."""
+
+    lock = Lock()
+    n_sweeps = 0
+    before: tuple[int, ...] = ()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """BLAS on one thread: its sums must not depend on the machine, and threads belong to blocks here."""
-    with _libraries().limit(limits=1):
+    """BLAS on one thread: its sums must not depend on the machine, and threads belong to blocks here.
+
+    The setting is one for the whole process: the first of several sweeps at a time makes it and the last takes it back.
+    """
+    libraries = _libraries()
+    with _OneThread.lock:
+        if _OneThread.n_sweeps == 0:
+            _OneThread.before = tuple(library.get_num_threads() for library in libraries)
+            for library in libraries:
+                library.set_num_threads(1)
+        _OneThread.n_sweeps += 1
+    try:
         yield
+    finally:
+        with _OneThread.lock:
+            _OneThread.n_sweeps -= 1
+            if _OneThread.n_sweeps == 0:
+                for library, n_threads in zip(libraries, _OneThread.before):
+                    library.set_num_threads(n_threads)
 
 
 class LocalSweep:
