@@ -45,11 +45,12 @@ class Source(Protocol):
 def default_block_rows(shape: tuple[int, int], work: int = 1) -> int:
     """Rows per block for a table of this shape; ``work`` times as much is done per cell as in a mixture.
 
-    Long enough that a block's sums (K × columns) cost less than its rows, and, in narrow tables, that equal rows
-    meet in one block.  It depends on the shape alone, so every container is cut alike.
+    Long enough that a block's sums (K × columns) cost less than its rows, by far where there are rows enough for several
+    threads, and, in narrow tables, that equal rows meet in one block.  It depends on the shape alone, so every container is
+    cut alike.
     """
     n_columns = max(1, shape[1])
-    wanted = max(2**20 / (n_columns * work), n_columns / 2)
+    wanted = max(2**20 / (n_columns * work), n_columns / 2, min(2 * n_columns, shape[0] / 8))
     return int(min(max(2 ** int(np.ceil(np.log2(wanted))), 2048 // work), 65536))
 
 

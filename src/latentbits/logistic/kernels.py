@@ -107,11 +107,11 @@ def make_cells(n_columns):
 
 
 @kernel
-def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
+def fit_rows(codes, loadings, offset, ridge, tol, most, scores, residuals, logs):
     """Best scores of every row given the loadings, by damped Newton steps from ``scores`` (n, K), which is filled.
 
     ``residuals`` (n, D) get x - σ there, ``logs`` (n,) the log-likelihood without the penalty.  Rows stop when the squared
-    Newton decrement is below ``tol``.
+    Newton decrement is below ``tol``, or after ``most`` looks at trials.
     """
     n_rows, n_columns = codes.shape
     width = loadings.shape[0]
@@ -121,7 +121,7 @@ def fit_rows(codes, loadings, offset, ridge, tol, scores, residuals, logs):
         for k in range(width):
             trial[k] = scores[i, k]
         value, length, decrement = -np.inf, 1.0, np.inf
-        for step in range(200):
+        for step in range(most):
             # 1. Look at the trial; shorten the step until it does not lose.
             log_odds(loadings, offset, trial, odds)
             plain = row_terms(codes[i], odds, cells)

@@ -54,6 +54,12 @@ ON_THE_WAY = 1e-3
 FINER = 1e-3
 # Passes by the bound before the first Newton step.
 FIRST_PASSES = 40
+# Part of the curvature of the bound in the metric of the trust region.  Cells that are all but certain have no curvature of
+# their own, and steps among them would go much too far.
+BOUND_PART = 1e-3
+# Looks at trials of the scores of a row; fewer where the loadings are themselves a trial: rows that take long then are those
+# of a step that went too far, and need not be at their best for that to be seen.
+MOST_STEPS, TRIAL_STEPS = 200, 12
 # Nats per cell that are left to gain where a last Newton step needs no judgement.
 SETTLED = 1e-10
 # Nats, as a part of the objective, that are lost in the rounding of its sums.
@@ -134,7 +140,12 @@ class LogisticModel(LinearModel):
         return LogisticPrecomputed(loadings, params.offset.copy(), params)
 
     def fitted(
-        self, block: Block, precomputed: LogisticPrecomputed, starts: Float, tol: float = AT_BEST
+        self,
+        block: Block,
+        precomputed: LogisticPrecomputed,
+        starts: Float,
+        tol: float = AT_BEST,
+        most: int = MOST_STEPS,
     ) -> Iterator[tuple[slice, Float, Float, Float]]:
         """Tile by tile: rows, best scores (n, K), residuals (n, D), log-likelihoods (n,)."""
         from .kernels import fit_rows
@@ -142,7 +153,7 @@ class LogisticModel(LinearModel):
         for part, codes in self.tiles(block):
             scores, logs = np.array(starts[part], order="C"), np.empty(len(codes))
             residuals = np.empty(codes.shape)
-            fit_rows(codes, precomputed.loadings, precomputed.offset, self.ridge, tol, scores, residuals, logs)
+            fit_rows(codes, precomputed.loadings, precomputed.offset, self.ridge, tol, most, scores, residuals, logs)
             yield part, scores, residuals, logs
 
     def e_step(self, block: Block, rows: Float, precomputed: LogisticPrecomputed) -> tuple[LogisticStats, Float]:
@@ -152,7 +163,10 @@ class LogisticModel(LinearModel):
         k, weights = self.n_components, block.row_weights()
         scores = np.empty(rows.shape)
         value, slope, gram = 0.0, np.zeros((k + 1, block.n_columns)), np.zeros((k + 1, k + 1))
-        for part, best, residuals, logs in self.fitted(block, precomputed, rows, self._score_tol(precomputed.params)):
+        climb = precomputed.params.climb
+        most = TRIAL_STEPS if climb is not None and Climb(*climb).taken else MOST_STEPS
+        tol = self._score_tol(precomputed.params)
+        for part, best, residuals, logs in self.fitted(block, precomputed, rows, tol, most):
             scores[part] = best
             long = np.column_stack((best, np.ones(len(best))))
             weighted = long * weights[part, None]
@@ -219,17 +233,22 @@ class LogisticModel(LinearModel):
         precomputed = self.precompute(params)
         value = self.objective(precomputed, stats)
         radius = _radius(last, value)
-        step = self._newton(gradient, precomputed, radius, extra_pass)
+        step = self._newton(gradient, precomputed, stats.gram, radius, extra_pass)
         target = np.vstack((params.loadings, params.offset)) + step.move
         radius = max(step.length, radius or 0.0)
         return Climb(last.passes, value, step.gain, step.length, step.inside, radius, target)
 
     def _newton(
-        self, gradient: Float, precomputed: LogisticPrecomputed, radius: float | None, extra_pass: ExtraPass
+        self,
+        gradient: Float,
+        precomputed: LogisticPrecomputed,
+        gram: Float,
+        radius: float | None,
+        extra_pass: ExtraPass,
     ) -> NewtonStep:
         """The Newton step; turning the components, which changes nothing, is held back by a curvature of its own."""
         k, loadings = self.n_components, precomputed.params.loadings
-        matrices = extra_pass(self._column_curvature, precomputed)
+        matrices = extra_pass(self._column_curvature, precomputed) + 0.25 * BOUND_PART * gram
         matrices[:, range(k), range(k)] += self.ridge
         matrices[:, k, k] += 1e-10 * max(1.0, self.total_weight)
         if not self.with_offset:
@@ -315,7 +334,9 @@ class LogisticModel(LinearModel):
             return params
         precomputed, radius = self.precompute(params), Climb(*climb).radius
         stats, rows = sweep.map(self.e_step, point.rows, precomputed)
-        step = self._newton(self._gradient(params, stats), precomputed, radius, extra_pass_over(sweep, rows))
+        step = self._newton(
+            self._gradient(params, stats), precomputed, stats.gram, radius, extra_pass_over(sweep, rows)
+        )
         if not step.inside or step.gain > SETTLED * self.n_cells:
             return params
         return LogisticParams(params.loadings + step.move[:-1], params.offset + step.move[-1])
