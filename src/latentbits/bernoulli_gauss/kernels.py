@@ -14,6 +14,9 @@ import numpy as np
 from ..jit import kernel
 from ..maths.lanes_kernels import L1, L2, L3, L4, L5, L6, L7, L8, any_of_8
 
+# Words that are worked on at a time.
+WORDS = 32
+
 
 @kernel
 def keyword_lengths(indptr, values, wanted, all_ties, lengths):
@@ -235,26 +238,31 @@ def update_words(sums, mass, words, strengths, probs, means, variances):
     """
     shares, centers, spreads, floors = words
     smoothing, value_smoothing, edge = strengths
-    for j in range(sums.shape[0]):
+    for first in range(0, sums.shape[0], WORDS):  # topic by topic within a few words, so that both sides stay in the cache
         for k in range(mass.shape[0]):
-            seen, rows = sums[j, 0, k], mass[k] + smoothing
-            prob = (seen + smoothing * shares[j]) / rows if rows > 0.0 else shares[j]
-            shift, spread = 0.0, spreads[j]
-            if seen + value_smoothing > 0.0:
-                total = 1.0 / (seen + value_smoothing)
-                shift = sums[j, 1, k] * total
-                spread = (sums[j, 2, k] + value_smoothing * spreads[j]) * total - shift * shift
-            probs[k, j] = min(max(prob, edge), 1.0 - edge)
-            means[k, j] = centers[j] + shift
-            variances[k, j] = max(spread, floors[j])
+            rows = mass[k] + smoothing
+            per_row = 1.0 / rows if rows > 0.0 else 0.0
+            for j in range(first, min(first + WORDS, sums.shape[0])):
+                seen = sums[j, 0, k]
+                prob = (seen + smoothing * shares[j]) * per_row if rows > 0.0 else shares[j]
+                shift, spread = 0.0, spreads[j]
+                if seen + value_smoothing > 0.0:
+                    total = 1.0 / (seen + value_smoothing)
+                    shift = sums[j, 1, k] * total
+                    spread = (sums[j, 2, k] + value_smoothing * spreads[j]) * total - shift * shift
+                probs[k, j] = min(max(prob, edge), 1.0 - edge)
+                means[k, j] = centers[j] + shift
+                variances[k, j] = max(spread, floors[j])
 
 
 @kernel
 def fill_tables(log_on, log_off, log_variances, means, halves, tables):
     """Fill ``tables`` (D, 3, W) from what is known of every topic and word (K, D), all of it in float32."""
     half, log_two_pi = np.float32(0.5), np.float32(1.8378770664093453)
-    for j in range(tables.shape[0]):
+    n_words = tables.shape[0]
+    for first in range(0, n_words, WORDS):
         for k in range(means.shape[0]):
-            tables[j, 0, k] = log_on[k, j] - log_off[k, j] - half * (log_two_pi + log_variances[k, j])
-            tables[j, 1, k] = means[k, j]
-            tables[j, 2, k] = halves[k, j]
+            for j in range(first, min(first + WORDS, n_words)):
+                tables[j, 0, k] = log_on[k, j] - log_off[k, j] - half * (log_two_pi + log_variances[k, j])
+                tables[j, 1, k] = means[k, j]
+                tables[j, 2, k] = halves[k, j]
