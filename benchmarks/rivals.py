@@ -23,6 +23,9 @@ from latentbits import (
     AspectBernoulli,
     BernoulliGaussRecommender,
     BernoulliMixture,
+    BinaryGTM,
+    DPBernoulliMixture,
+    LogisticPCA,
     NoisyOrComponentAnalysis,
 )
 from latentbits.datasets import fetch, load_debd
@@ -58,9 +61,8 @@ def mixture_step_mix() -> dict[str, Side]:
     return {"ours": Side(ours, float(model.score(test))), "theirs": Side(theirs, float(peer.score(test)))}
 
 
-def hidden_cells(name: str, ours: Any, theirs: Any) -> dict[str, Side]:
+def hidden_cells(X: np.ndarray, ours: Any, theirs: Any) -> dict[str, Side]:
     """Fits of a table with a tenth of its cells hidden; mean log-probability of what they hold."""
-    X = sparse(name).toarray().astype(float)
     hidden = np.random.default_rng(0).random(X.shape) < 0.1
     seen, out = np.where(hidden, np.nan, X), {}
     ours.fit(seen[:200])  # compiled before
@@ -71,13 +73,18 @@ def hidden_cells(name: str, ours: Any, theirs: Any) -> dict[str, Side]:
     return out
 
 
+def news_words() -> np.ndarray:
+    """Newsgroup posts × 100 words."""
+    return sparse("newsgroups_w100").toarray().astype(float)
+
+
 def mixture_gaussian() -> dict[str, Side]:
     """Twenty classes of newsgroup posts; hidden cells."""
     from sklearn.mixture import GaussianMixture
 
     peer = GaussianMixture(20, covariance_type="diag", random_state=0)
     rebuilt = Adapted(peer, rebuild=lambda fitted, table: fitted.predict_proba(table) @ fitted.means_)
-    return hidden_cells("newsgroups_w100", BernoulliMixture(20, random_state=0, n_jobs=JOBS), rebuilt)
+    return hidden_cells(news_words(), BernoulliMixture(20, random_state=0, n_jobs=JOBS), rebuilt)
 
 
 def aspect_nmf() -> dict[str, Side]:
@@ -85,7 +92,52 @@ def aspect_nmf() -> dict[str, Side]:
     from sklearn.decomposition import NMF
 
     ours = AspectBernoulli(10, random_state=0, n_jobs=JOBS)
-    return hidden_cells("newsgroups_w100", ours, Adapted(NMF(10, random_state=0)))
+    return hidden_cells(news_words(), ours, Adapted(NMF(10, random_state=0)))
+
+
+def logistic_pca_peer() -> dict[str, Side]:
+    """Two scales of the disabilities of old people; hidden cells, which the peer takes for the more frequent value."""
+    from logisticpca import LogisticPCA as Peer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import Binarizer
+
+    peer = make_pipeline(Binarizer(threshold=0.5), Peer(2, random_state=0))
+    rebuilt = Adapted(peer, rebuild=lambda fitted, table: fitted[-1].predict_proba(fitted[0].transform(table)))
+    X = load_debd("nltcs")["train"].astype(float)
+    return hidden_cells(X, LogisticPCA(2, random_state=0, n_jobs=JOBS), rebuilt)
+
+
+def map_ugtm() -> dict[str, Side]:
+    """A map of digits; how many of the neighbours on the map are neighbours in the table (trustworthiness)."""
+    from sklearn.manifold import trustworthiness
+    from ugtm import eGTM
+
+    with np.load(fetch("mfeat_pix")) as parts:
+        X = (parts["X"] > 3).astype(float)
+    BinaryGTM(max_iter=3, random_state=0).fit(X[:200])
+    ours, places = timed(lambda: np.asarray(BinaryGTM(random_state=0, n_jobs=JOBS).fit_transform(X)))
+    theirs, others = timed(lambda: np.asarray(eGTM(random_state=0).fit_transform(X)))
+    quality = {side: float(trustworthiness(X, where)) for side, where in (("ours", places), ("theirs", others))}
+    return {"ours": Side(ours, quality["ours"]), "theirs": Side(theirs, quality["theirs"])}
+
+
+def sampler_tomotopy() -> dict[str, Side]:
+    """Newsgroup posts, as many components as the data ask for; what the strongest tells of the group of a post (NMI)."""
+    import tomotopy
+    from sklearn.metrics import normalized_mutual_info_score
+
+    table = sparse("newsgroups_w100")
+    rows = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(table.indptr) > 0))[:4000]
+    X, groups = table[rows].astype(float), np.load(fetch("newsgroups_w100"))["y"][rows]
+    DPBernoulliMixture(n_warmup=2, n_draws=2, n_chains=1, random_state=0).fit(X[:200])
+    ours, model = timed(lambda: DPBernoulliMixture(random_state=0, n_jobs=JOBS).fit(X))
+    peer = tomotopy.HDPModel(seed=1)
+    for i in range(X.shape[0]):
+        peer.add_doc([f"w{j}" for j in X.indices[X.indptr[i] : X.indptr[i + 1]]])
+    theirs, _ = timed(lambda: peer.train(1000, workers=JOBS))
+    told = {"ours": np.asarray(model.predict(X)), "theirs": [int(np.argmax(doc.get_topic_dist())) for doc in peer.docs]}
+    quality = {side: float(normalized_mutual_info_score(groups, found)) for side, found in told.items()}
+    return {"ours": Side(ours, quality["ours"]), "theirs": Side(theirs, quality["theirs"])}
 
 
 def noisy_or_corex() -> dict[str, Side]:
@@ -154,7 +206,10 @@ RIVALS: dict[str, Callable[[], dict[str, Side]]] = {
     "mixture / StepMix, plants K=20": mixture_step_mix,
     "mixture / GaussianMixture, newsgroups_w100 K=20": mixture_gaussian,
     "Aspect / NMF, newsgroups_w100 K=10": aspect_nmf,
+    "map / ugtm, digits": map_ugtm,
     "noisy-or / corextopic, citations K=10": noisy_or_corex,
+    "DP mixture / tomotopy's HDP, newsgroups_w100 (4,000 rows)": sampler_tomotopy,
+    "logistic PCA / logisticpca, nltcs K=2": logistic_pca_peer,
     "PLSA / NMF-KL, posts K=20": plsa_nmf,
     "recommender / surprise SVD, movielens100k": recommender_surprise,
 }

@@ -33,7 +33,7 @@ FAMILIES: dict[str, Callable[[int], Any]] = {
     "noisy-or": lambda k: NoisyOrComponentAnalysis(k, random_state=0, surplus=0),
     "map": lambda k: BinaryGTM((k, 10), random_state=0, solver="bound", init="random"),
     "latent trait": lambda k: LatentTrait(k, random_state=0),
-    "logistic PCA": lambda k: LogisticPCA(k, random_state=0),
+    "logistic PCA": lambda k: LogisticPCA(k, ridge=1e-3, random_state=0),
 }
 # Components of the middle size: what a user of the family would ask for.
 COMPONENTS = {"latent trait": 2, "logistic PCA": 2, "map": 5}

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from latentbits import LogisticPCA
 from latentbits.data.source import open_source
+from latentbits.datasets import load_diabetes_symptoms, load_votes, load_zoo
 from latentbits.errors import InputError, LatentBitsWarning
-from latentbits.logistic.model import LogisticModel, LogisticParams
+from latentbits.logistic.model import FIRST_PASSES, Climb, LogisticModel, LogisticParams
 from latentbits.logistic.newton import Metric, newton_step
 
 from ..reference import logistic as twin
@@ -219,9 +220,11 @@ def test_newton_steps_inside_and_at_the_edge():
         assert held.gain == pytest.approx((held.move * (gradient - 0.5 * bent(held.move))).sum())
 
 
-@pytest.mark.parametrize("options", [{}, {"offset": False}, {"n_components": 3}])
+@pytest.mark.parametrize(
+    "options", [{}, {"ridge": 1e-3}, {"ridge": 1e-3, "offset": False}, {"ridge": 1e-3, "n_components": 3}]
+)
 def test_rows_blocks_and_weights_do_not_move_the_optimum(options):
-    """With defaults: the order of rows, blocks, and weights in place of repeats."""
+    """The order of rows, blocks, and weights in place of repeats, also where the ridge leaves little to hold on to."""
     X, rng = simulated(90, 7), np.random.default_rng(0)
     order, weights = rng.permutation(len(X)), rng.integers(0, 4, len(X))
 
@@ -235,3 +238,35 @@ def test_rows_blocks_and_weights_do_not_move_the_optimum(options):
     for first, second in pairs:
         assert first.converged_ and second.objective_ == pytest.approx(first.objective_, rel=1e-10)
         np.testing.assert_allclose(second.transform(X), first.transform(X), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("load", [load_votes, load_zoo, load_diabetes_symptoms])
+def test_the_default_ridge_predicts_better_and_sooner_than_a_small_one(load):
+    """Hidden cells of the embedded tables, and passes until a fit has settled (spec of the paper's ML model: 1e-3)."""
+    X = np.array(load().data, float)
+    hidden = (np.random.default_rng(0).random(X.shape) < 0.1) & ~np.isnan(X)
+    seen, losses, passes = np.where(hidden, np.nan, X), [], []
+    for options in ({}, {"ridge": 1e-3}):
+        model = LogisticPCA(2, n_init=1, random_state=0, **options).fit(seen)
+        chances = np.clip(model.reconstruct(seen)[hidden], 1e-3, 1 - 1e-3)
+        losses.append(-np.log(np.where(X[hidden] > 0, chances, 1 - chances)).mean())
+        passes.append(model.n_iter_)
+    assert losses[0] < 0.9 * losses[1] and passes[0] < 0.8 * passes[1]
+
+
+def test_trials_of_loadings_end_their_rows_early():
+    """A step that went much too far costs a bounded number of looks at every row, and is rejected all the same."""
+    X = simulated(60, 12)
+    model = quiet_fit(X, n_components=2, ridge=1e-3, max_iter=45)
+    maths, block = model._model, open_source(X).block(0)
+    far = model._params._replace(
+        loadings=40 * model._params.loadings, offset=-30 + 0 * model._params.offset, latent=None
+    )
+    rows = np.zeros((60, 2))
+    values = []
+    for taken in (False, True):
+        trial = maths.precompute(far._replace(climb=Climb(FIRST_PASSES, taken=taken)))
+        stats, _ = maths.e_step(block, rows, trial)
+        values.append(maths.objective(trial, stats))
+    at_rest = maths.precompute(model._params._replace(climb=Climb(FIRST_PASSES)))
+    assert values[1] <= values[0] < maths.objective(at_rest, maths.e_step(block, rows, at_rest)[0])

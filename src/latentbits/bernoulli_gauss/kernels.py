@@ -238,7 +238,9 @@ def update_words(sums, mass, words, strengths, probs, means, variances):
     """
     shares, centers, spreads, floors = words
     smoothing, value_smoothing, edge = strengths
-    for first in range(0, sums.shape[0], WORDS):  # topic by topic within a few words, so that both sides stay in the cache
+    for first in range(
+        0, sums.shape[0], WORDS
+    ):  # topic by topic within a few words, so that both sides stay in the cache
         for k in range(mass.shape[0]):
             rows = mass[k] + smoothing
             per_row = 1.0 / rows if rows > 0.0 else 0.0

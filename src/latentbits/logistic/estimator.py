@@ -29,8 +29,9 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
     n_components : int
         Number of components K.
     ridge : float
-        ρ > 0 of the penalty ``ρ/2 (|U|² + |V|²)``.  Without it log odds grow without bound.  0.1 predicts better than the
-        default; 1e-3 is near maximum likelihood.
+        ρ > 0 of the penalty ``ρ/2 (|U|² + |V|²)``.  Without it log odds grow without bound.  The default, 1, is that of
+        scores and loadings drawn from the standard normal distribution; 1e-3 is near maximum likelihood, takes ten times as
+        long or more, and predicts hidden cells worse.
     solver : {"newton", "mm"}
         Newton steps on loadings and offset with the scores at their best, or the alternating bound of the 2003 paper.
     offset : bool
@@ -74,7 +75,7 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
     --------
     >>> from latentbits import LogisticPCA
     >>> X = [[1, 1, 0, 0], [1, 1, 0, None], [0, 0, 1, 1], [0, None, 1, 1], [1, 0, 0, 0], [0, 0, 1, 0]]
-    >>> model = LogisticPCA(n_components=1, ridge=0.1, random_state=0).fit(X)
+    >>> model = LogisticPCA(n_components=1, random_state=0).fit(X)
     >>> model.impute(X, how="mode")[3].tolist()
     [0.0, 0.0, 1.0, 1.0]
     """
@@ -99,7 +100,7 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
 
     n_components: int = field(default=2, kw_only=False)
     n_init: int = 3
-    ridge: float = 0.001
+    ridge: float = 1.0
     solver: str = "newton"
     offset: bool = True
     score_clip: float = 0.0
