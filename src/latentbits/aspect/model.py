@@ -191,9 +191,12 @@ class AspectModel(AspectAnswers):
         """Cells of the hot columns, tile by tile: sums of s/p and s/(1-p) (H, K); ``gains`` and ``logs`` are added to."""
         from .kernels import Marked, hot_lists, hot_tiles
 
-        few = isinstance(block.ones, ListMarks) and (block.unknown is None or isinstance(block.unknown, ListMarks))
-        codes = None if few else self._codes(block, precomputed.split)
-        lists = (*block.ones.lists(), *block.unknown_lists()) if few else ()
+        marked: Any = None
+        codes: Any = None
+        if isinstance(block.ones, ListMarks) and (block.unknown is None or isinstance(block.unknown, ListMarks)):
+            marked = Marked(*block.ones.lists(), *block.unknown_lists(), precomputed.split.place, 0)
+        else:
+            codes = self._codes(block, precomputed.split)
         weighted = shares if block.weights is None else shares * weights[:, None].astype(shares.dtype)
         n_hot = len(precomputed.split.hot)
         height = max(16, min(block.n_rows, TILE_CELLS // min(n_hot, TILE_WIDTH)))
@@ -203,8 +206,8 @@ class AspectModel(AspectAnswers):
             probs = np.ascontiguousarray(precomputed.hot[:, columns])
             sums.append(np.zeros((2, probs.shape[1], self.n_components)))
             tables = (shares, weighted, probs, np.ascontiguousarray(probs.T), height, gains, *sums[-1], logs)
-            if codes is None:
-                hot_lists(Marked(*lists, precomputed.split.place, first), *tables)
+            if marked is not None:
+                hot_lists(marked._replace(first=first), *tables)
             else:
                 hot_tiles(np.ascontiguousarray(codes[:, columns]), *tables)
         on, off = sums[0] if len(sums) == 1 else np.concatenate(sums, axis=1)
@@ -237,19 +240,16 @@ class AspectModel(AspectAnswers):
         if degree < 0:
             gains = np.zeros(shares.shape, shares.dtype)
             return gains, np.zeros(shape), np.zeros(shape), RowSums(_mass(shares, weights), None, None)
-        gains = padded(np.broadcast_to(moments.constant, shares.shape))
-        width = gains.shape[1]
+        gains, wide_shares = padded(np.broadcast_to(moments.constant, shares.shape)), padded(shares)
+        width = -(-n_components // 4) * 4
         weighted = shares if block.weights is None else shares * weights[:, None].astype(shares.dtype)
         higher = np.zeros((len(moments.powers), n_components))
         if degree >= 1:
             take_powers(shares, weighted, moments.powers, tile_height(len(higher)), gains, higher)
-        second, third = (
-            (higher[:n_components] if degree >= 1 else None),
-            (higher[n_components:] if degree >= 2 else None),
-        )
-        sums = RowSums(_mass(shares, weights), second, third)
+        second, third = higher[:n_components], higher[n_components:]
+        sums = RowSums(_mass(shares, weights), second if degree >= 1 else None, third if degree >= 2 else None)
         at_marks = np.zeros(block.n_columns * 2 * width)
-        flat_shares, flat_gains = padded(shares).ravel(), gains.ravel()
+        flat_shares, flat_gains = wide_shares.ravel(), gains.ravel()
         for marks, are_ones in ((block.ones, True), (block.unknown, False)):
             if marks is not None:
                 indptr, indices = marks.lists()

@@ -213,7 +213,7 @@ class LogisticModel(LinearModel):
         curvature = curvature if self.with_offset else curvature[:k, :k]
         step = np.zeros_like(gradient)
         step[: len(curvature)] = np.linalg.solve(curvature, gradient[: len(curvature)])
-        climb = self._climb(params, gradient, stats, extra_pass) if self.accelerate else None
+        climb = self._climb(params, stats, extra_pass) if self.accelerate else None
         return LogisticParams(params.loadings + step[:k], params.offset + step[k], climb)
 
     def _gradient(self, params: LogisticParams, stats: LogisticStats) -> Float:
@@ -225,7 +225,7 @@ class LogisticModel(LinearModel):
         gradient[k] *= self.with_offset
         return gradient
 
-    def _climb(self, params: LogisticParams, gradient: Float, stats: LogisticStats, extra_pass: ExtraPass) -> Climb:
+    def _climb(self, params: LogisticParams, stats: LogisticStats, extra_pass: ExtraPass) -> Climb:
         """The Newton step from here, once the bound has led the way."""
         last = Climb(0) if params.climb is None else Climb(*params.climb)  # a checkpoint gives back a plain tuple
         if last.passes < FIRST_PASSES:
@@ -233,22 +233,18 @@ class LogisticModel(LinearModel):
         precomputed = self.precompute(params)
         value = self.objective(precomputed, stats)
         radius = _radius(last, value)
-        step = self._newton(gradient, precomputed, stats.gram, radius, extra_pass)
+        step = self._newton(precomputed, stats, radius, extra_pass)
         target = np.vstack((params.loadings, params.offset)) + step.move
         radius = max(step.length, radius or 0.0)
         return Climb(last.passes, value, step.gain, step.length, step.inside, radius, target)
 
     def _newton(
-        self,
-        gradient: Float,
-        precomputed: LogisticPrecomputed,
-        gram: Float,
-        radius: float | None,
-        extra_pass: ExtraPass,
+        self, precomputed: LogisticPrecomputed, stats: LogisticStats, radius: float | None, extra_pass: ExtraPass
     ) -> NewtonStep:
         """The Newton step; turning the components, which changes nothing, is held back by a curvature of its own."""
+        assert stats.gram is not None
         k, loadings = self.n_components, precomputed.params.loadings
-        matrices = extra_pass(self._column_curvature, precomputed) + 0.25 * BOUND_PART * gram
+        matrices = extra_pass(self._column_curvature, precomputed) + 0.25 * BOUND_PART * stats.gram
         matrices[:, range(k), range(k)] += self.ridge
         matrices[:, k, k] += 1e-10 * max(1.0, self.total_weight)
         if not self.with_offset:
@@ -264,7 +260,7 @@ class LogisticModel(LinearModel):
             bent[k] *= self.with_offset
             return bent
 
-        return newton_step(gradient, curve, Metric(matrices), radius)
+        return newton_step(self._gradient(precomputed.params, stats), curve, Metric(matrices), radius)
 
     def _column_curvature(self, block: Block, rows: Float, precomputed: LogisticPrecomputed) -> Float:
         """Curvature (D, K + 1, K + 1) by the loadings and offset of every column, scores held."""
@@ -334,9 +330,7 @@ class LogisticModel(LinearModel):
             return params
         precomputed, radius = self.precompute(params), Climb(*climb).radius
         stats, rows = sweep.map(self.e_step, point.rows, precomputed)
-        step = self._newton(
-            self._gradient(params, stats), precomputed, stats.gram, radius, extra_pass_over(sweep, rows)
-        )
+        step = self._newton(precomputed, stats, radius, extra_pass_over(sweep, rows))
         if not step.inside or step.gain > SETTLED * self.n_cells:
             return params
         return LogisticParams(params.loadings + step.move[:-1], params.offset + step.move[-1])
