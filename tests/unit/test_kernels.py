@@ -351,7 +351,7 @@ def test_logistic_rows_as_python(name):
         scores, logs = np.zeros((3, 4)), np.zeros(3)
         if name == "fit_rows":
             rest = np.zeros((3, 10))
-            function(codes, loadings, offset, 0.1, 1e-10, scores, rest, logs)
+            function(codes, loadings, offset, 0.1, 1e-10, 200, scores, rest, logs)
         elif name == "curve_rows":
             rest, scores, turn = np.zeros((5, 10)), np.ones((3, 4)), np.linspace(-1, 1, 50).reshape(5, 10)
             function(codes, loadings, offset, 0.1, np.arange(3.0), scores, turn, rest)
