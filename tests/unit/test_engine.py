@@ -451,3 +451,23 @@ def test_any_cut_gives_the_same_fit(block_rows, n_jobs):
         warnings.simplefilter("error")
         a, b = run(sweep, n_init=1, max_iter=20), run(whole, n_init=1, max_iter=20)
     np.testing.assert_allclose(a.point.params.heads, b.point.params.heads, atol=1e-12)
+
+
+def test_blas_has_one_thread_while_any_sweep_runs():
+    """The first of several sweeps at a time makes the setting and the last takes it back, in whatever order they end."""
+    from latentbits.engine.sweep import _libraries, one_blas_thread
+
+    def threads():
+        return [library.get_num_threads() for library in _libraries()]
+
+    before = threads()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert threads() == [1] * len(before)
+    second.__exit__(None, None, None)
+    assert threads() == before
+    with pytest.raises(ZeroDivisionError), one_blas_thread():
+        raise ZeroDivisionError
+    assert threads() == before

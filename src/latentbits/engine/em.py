@@ -34,6 +34,7 @@ from .protocols import (
     Sweep,
 )
 from .stats import widened
+from .sweep import one_blas_thread
 
 # A fall beyond rounding; the sums of a pass carry about this relative error.
 ROUNDING = 1e-9
@@ -118,7 +119,8 @@ def em(model: Model, sweep: Sweep, state: State, options: EMOptions) -> Iterator
     if state.iteration == 0:
         state = state._replace(single=options.mixed and can.single is not None and options.max_iter > LAST_PASSES)
     while state.iteration < options.max_iter:
-        step = _pass(model, can, sweep, state, options)
+        with one_blas_thread():  # what is done between sweeps, too: threads would have to be woken for every product
+            step = _pass(model, can, sweep, state, options)
         if state.single and _single_is_over(step, options):
             step = _begin_double(model, sweep, step)
         elif can.stages is not None and _stage_is_over(can.stages, step):
