@@ -89,6 +89,10 @@ class RestartWarning(LatentBitsWarning):
     """One or more starts failed and were left out."""
 
 
+class StoreWarning(LatentBitsWarning):
+    """What was decoded of a large file cannot be kept, so that passes take longer."""
+
+
 def brief(value: object) -> str:
     """A value as messages show it; numbers of thousands of digits cannot be written out."""
     try:

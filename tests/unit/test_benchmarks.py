@@ -238,3 +238,25 @@ def test_the_least_work_and_lines_without_a_goal():
     assert lines[0].met and not lines[1].met
     told = markdown({"rivals": {"commit": "0" * 40, "python": "3", "cores": 2, "lines": lines}})
     assert "| a | 1 | 2 | 2.00 | – |  | 1 | 3 against 4 |" in told and "**not met**" in told
+
+
+def test_scale_benchmark_runs(tmp_path, monkeypatch):
+    from benchmarks import scale
+
+    monkeypatch.setattr(scale, "SHAPE", (600, 20))
+    monkeypatch.setattr(scale, "PASSES", 4)
+    table = sp.csr_array((np.random.default_rng(0).random((600, 20)) < 0.1).astype(np.int8))
+    monkeypatch.setattr(scale, "drawn", lambda low, high, n_columns=20: table[low:high])
+    scale.write_parquet(tmp_path / "t.parquet", (600, 20))
+    told = {kind: scale.fit(kind, str(tmp_path / "t.parquet")) for kind in ("memory", "file", "decode")}
+    assert told["file"]["objective"] == told["memory"]["objective"] and told["decode"]["seconds"] > 0
+
+
+def test_passes_like_another_table_are_at_its_parameters():
+    from benchmarks import slopes
+
+    make = slopes.FAMILIES["noisy-or"]
+    first = slopes.Passes(make(2), slopes.synthetic(300, 40, 4.0), settle=3)
+    other = slopes.Passes(make(2), slopes.synthetic(600, 40, 4.0), like=first)
+    assert other.state.point.params is first.state.point.params
+    other()

@@ -50,8 +50,8 @@ class Marks(Protocol):
     def lists(self) -> tuple[Pointer, Index]:
         """``indptr`` and ``indices`` of the marked columns, row by row, ascending."""
 
-    def dense(self) -> Codes:
-        """The marks as an array of bytes (n, D)."""
+    def dense(self, low: int = 0, high: int | None = None) -> Codes:
+        """The marks of the rows from ``low`` to ``high``, of all by default, as an array of bytes (n, D)."""
 
     def row_counts(self) -> NDArray[np.int64]:
         """Marked cells of every row."""
@@ -94,10 +94,13 @@ class ListMarks:
         """Index lists."""
         return self.indptr, self.indices
 
-    def dense(self) -> Codes:
+    def dense(self, low: int = 0, high: int | None = None) -> Codes:
         """Bytes."""
-        out = np.zeros((self.n_rows, self.n_columns), np.uint8)
-        out[np.repeat(np.arange(self.n_rows), self.row_counts()), self.indices] = 1
+        from .kernels import put_marks
+
+        indptr = self.indptr[low : (self.n_rows if high is None else high) + 1]
+        out = np.zeros((len(indptr) - 1, self.n_columns), np.uint8)
+        put_marks(indptr, self.indices, ONE, out)
         return out
 
     def row_counts(self) -> NDArray[np.int64]:
@@ -149,9 +152,9 @@ class TileMarks:
         rows, columns = np.nonzero(self.cells)
         return _pointer(np.bincount(rows, minlength=self.n_rows)), columns.astype(np.int32)
 
-    def dense(self) -> Codes:
+    def dense(self, low: int = 0, high: int | None = None) -> Codes:
         """Bytes."""
-        return self.cells
+        return self.cells[low:high]
 
     def row_counts(self) -> NDArray[np.int64]:
         """Marked cells of every row."""
@@ -238,6 +241,17 @@ class Block:
         return self.ones.n_marked
 
     @property
+    def n_bytes(self) -> int:
+        """Memory that the block takes."""
+        arrays: list[Any] = [self.weights, self.origin]
+        for marks in (self.ones, self.unknown):
+            if isinstance(marks, TileMarks):
+                arrays.append(marks.cells)
+            elif marks is not None:
+                arrays.extend(marks.lists())
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    @property
     def n_source_rows(self) -> int:
         """Rows of the table that the stored rows stand for."""
         return self.n_rows if self.origin is None else len(self.origin)
@@ -252,11 +266,13 @@ class Block:
             return self.unknown.lists()
         return np.zeros(self.n_rows + 1, np.int64), np.empty(0, np.int32)
 
-    def codes(self) -> Codes:
-        """The cells (n, D) as 0, 1 and 2 for unknown."""
-        out = self.ones.dense().copy()
+    def codes(self, low: int = 0, high: int | None = None) -> Codes:
+        """The cells (n, D) of the rows from ``low`` to ``high``, of all by default, as 0, 1 and 2 for unknown."""
+        out = self.ones.dense(low, high)
+        if isinstance(self.ones, TileMarks):
+            out = out.copy()  # it is the block's own
         if self.unknown is not None:
-            out[self.unknown.dense().view(np.bool_)] = UNKNOWN
+            out[self.unknown.dense(low, high).view(np.bool_)] = UNKNOWN
         return out
 
     def take(self, rows: NDArray[np.int64]) -> Block:

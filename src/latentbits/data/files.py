@@ -26,6 +26,7 @@ from .raw import RawTable, values_of
 from .readers import ArrayReader, ColumnsReader, Reader, SparseReader, reader_of
 from .reading import Reading
 from .rules import Rule, rules_of, words_given
+from .store import stored
 from .text import (
     UTF8,
     check_delimiter,
@@ -296,7 +297,7 @@ def _open_kind(path: Any, place: Path, kind: str, how: Reading, columns: Sequenc
         from .parquet import ParquetReader
 
         parquet = ParquetReader(place, how, columns)
-        return Table(parquet, parquet.ids, how.id_column or "id", parquet.label_values)
+        return Table(stored(parquet), parquet.ids, how.id_column or "id", parquet.label_values)
     return _of_arrays(place, kind, how, columns)
 
 

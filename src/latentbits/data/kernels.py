@@ -60,6 +60,35 @@ def list_marks(cells, code, indptr):
 
 
 @kernel
+def put_marks(indptr, indices, code, cells):
+    """Put ``code`` into ``cells`` (n, D) at the marked columns of every row."""
+    for i in range(indptr.shape[0] - 1):
+        for p in range(indptr[i], indptr[i + 1]):
+            cells[i, indices[p]] = code
+
+
+@kernel
+def count_marks(cells, code, counts):
+    """Add to ``counts`` (n,) how many ``cells`` (D, n), given column by column, of every row equal ``code``."""
+    for j in range(cells.shape[0]):
+        for i in range(cells.shape[1]):
+            counts[i] += cells[j, i] == code
+
+
+@kernel
+def fill_marks(cells, code, places, indices):
+    """Put the columns of every row of ``cells`` (D, n) that equal ``code`` into ``indices``, from ``places`` (n,) on.
+
+    ``places`` are moved to the ends of the rows.
+    """
+    for j in range(cells.shape[0]):
+        for i in range(cells.shape[1]):
+            if cells[j, i] == code:
+                indices[places[i]] = j
+                places[i] += 1
+
+
+@kernel
 def codes_of_floats(numbers, codes):
     """Codes of a float table: 0, 1, NaN as 2; returns how many cells are none of these.  ``codes`` is filled."""
     n_bad = 0

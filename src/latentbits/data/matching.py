@@ -186,8 +186,8 @@ def _listed(title: str, names: list[str]) -> list[str]:
 def codes_of_plan(
     plan: Plan, column: Callable[[int], tuple[NDArray[Any], Any]], n_rows: int, start: int, bad: BadCells
 ) -> Codes:
-    """Codes of rows given column by column as values and where they are null."""
-    codes = np.empty((n_rows, len(plan.names)), np.float64 if plan.reals else np.uint8)
+    """Codes of rows given column by column as values and where they are null; they lie in memory as they come."""
+    codes = np.empty((n_rows, len(plan.names)), np.float64 if plan.reals else np.uint8, order="F")
     bad.reals = bad.reals or plan.reals
     for j, (place, encoding) in enumerate(zip(plan.places, plan.encodings)):
         values, null = column(place)

@@ -1,8 +1,8 @@
 """Source: a table as a sequence of row blocks.
 
 ``open_source`` takes anything that can be a table.  Containers in memory are turned into blocks once; memory
-maps and Parquet are read block by block on every pass; Dask collections become blocks on the workers
-(:mod:`latentbits.data.dask`).
+maps and Parquet are decoded once into a store (:mod:`latentbits.data.store`), and as many blocks as there is memory for are
+kept; Dask collections become blocks on the workers (:mod:`latentbits.data.dask`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ from .matching import in_order
 from .numbers import check_threshold
 from .readers import Reader, reader_of
 from .reading import Reading
+from .store import memory_budget, stored
 from .values import Reals, ValueLists, block_of_values
 
 
@@ -74,7 +76,7 @@ def block_of_rows(start: int, rows: Any, weights: Float | None, merge: bool) -> 
 
 
 class TableSource:
-    """Blocks of a reader: kept when the reader is not lazy, else built anew at every call."""
+    """Blocks of a reader: all kept when the reader is not lazy, else as many as there is memory for."""
 
     def __init__(
         self,
@@ -90,6 +92,9 @@ class TableSource:
         self._reader: Reader | None = reader
         self._owner, self._weights, self._merge = owner, weights, merge
         self._blocks: list[Block] | None = None
+        self._kept: dict[int, Block] = {}
+        self._room = memory_budget() // 2 if reader.lazy else 0
+        self._lock = Lock()
         if not reader.lazy:
             bad = BadCells()
             self._blocks = [self._build_block(b, bad) for b in range(self.n_blocks)]
@@ -115,11 +120,23 @@ class TableSource:
         """Block number ``b``."""
         if self._blocks is not None:
             return self._blocks[b]
+        kept = self._kept.get(b)
+        if kept is not None:
+            return kept
         bad = BadCells()
         block = self._build_block(b, bad)
         if bad.count:
             self._complain()
+        self._keep(b, block)
         return block
+
+    def _keep(self, b: int, block: Any) -> None:
+        """Keep a block of cells if there is room for it."""
+        if isinstance(block, Block):
+            with self._lock:
+                if b not in self._kept and block.n_bytes <= self._room:
+                    self._room -= block.n_bytes
+                    self._kept[b] = block
 
     def _build_block(self, b: int, bad: BadCells) -> Block:
         """Read and lay out one block."""
@@ -241,4 +258,4 @@ def open_source(
             reader = reader_of(X, binarize, reading, columns)
         check_shape(reader.shape, owner)
         weights = check_weights(sample_weight, reader.shape[0], owner)
-        return TableSource(reader, owner, block_rows, weights, merge, work)
+        return TableSource(stored(reader), owner, block_rows, weights, merge, work)

@@ -376,7 +376,7 @@ def _pieces(block: Block) -> Any:
     """Codes of a block, some rows at a time, so that messages do not fill the memory."""
     step = max(1, 2**19 // max(1, block.n_columns))
     for low in range(0, block.n_rows, step):
-        yield block.take(np.arange(low, min(low + step, block.n_rows))).codes()
+        yield block.codes(low, min(low + step, block.n_rows))
 
 
 def _check_smoothing(smoothing: float) -> None:

@@ -40,7 +40,7 @@ class LinearModel(Model):
         step = max(1, TILE_CELLS // max(1, block.n_columns))
         for low in range(0, block.n_rows, step):
             part = slice(low, min(low + step, block.n_rows))
-            codes = block.take(np.arange(part.start, part.stop)).codes()
+            codes = block.codes(part.start, part.stop)
             codes[:, ~self.active] = UNKNOWN
             yield part, codes
 

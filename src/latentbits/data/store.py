@@ -1,0 +1,274 @@
+"""The block store: what a lazy reader yields is decoded once and kept packed, in memory up to a budget, then on disk.
+
+Rows are kept in *pieces*, each as index lists with the narrowest numbers that can name the columns, or as bits where that is
+shorter.  Pieces are decoded in order, one thread ahead of those who read, so that a row group of a file is read once.  The
+folder for pieces that memory has no room for is made when the first of them comes, and goes with the store.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+import threading
+import warnings
+import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, StoreWarning
+from .block import ONE, UNKNOWN, Codes, Index, Lists, Pointer
+from .checks import BadCells
+
+# Cells of a piece: as bytes they are what is held of a table while it is decoded.
+PIECE_CELLS = 2**24
+# How much is kept in all, and where: environment variables.
+MEMORY_VARIABLE, FOLDER_VARIABLE = "LATENTBITS_MEMORY", "LATENTBITS_SPILL"
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def bytes_of(text: str | float) -> int:
+    """A number of bytes given as a number or in words.
+
+    Examples
+    --------
+    >>> bytes_of("2 GB"), bytes_of("512MiB"), bytes_of(1000)
+    (2000000000, 536870912, 1000)
+    """
+    found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([kmgt]?i?)b?\s*", str(text).lower())
+    if found is None or found[2] not in UNITS:
+        raise InputError(f"an amount of memory is a number of bytes such as '2 GB' or '512 MiB'; got {text!r}.")
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def memory_budget() -> int:
+    """Bytes that a table read from a file may take: ``LATENTBITS_MEMORY``, else a quarter of the machine's memory."""
+    given = os.environ.get(MEMORY_VARIABLE, "").strip()
+    if given:
+        try:
+            return bytes_of(given)
+        except InputError as error:
+            raise InputError(f"{MEMORY_VARIABLE}: {error}") from None
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    except (AttributeError, OSError, ValueError):  # where nobody tells
+        return 2 * 10**9
+
+
+class Packed(NamedTuple):
+    """Where the cells of some rows are of one kind: index lists (``indptr``, ``columns``), or ``bits``."""
+
+    indptr: NDArray[Any] | None  # (n + 1,) uint32 or int64
+    columns: NDArray[Any] | None  # uint8, uint16 or int32
+    bits: NDArray[np.uint8] | None  # (n, D / 8)
+
+    @property
+    def n_bytes(self) -> int:
+        """Size."""
+        return sum(part.nbytes for part in self if part is not None)
+
+    def lists(self, low: int, high: int, n_columns: int) -> tuple[Pointer, Index]:
+        """Index lists of the rows from ``low`` to ``high``."""
+        if self.bits is not None:
+            from .kernels import list_marks
+
+            cells = np.unpackbits(np.asarray(self.bits[low:high]), axis=1, count=n_columns)
+            indptr = np.empty(high - low + 1, np.int64)
+            return indptr, list_marks(cells, ONE, indptr)
+        assert self.indptr is not None and self.columns is not None
+        indptr = self.indptr[low : high + 1].astype(np.int64)
+        columns = self.columns[indptr[0] : indptr[-1]].astype(np.int32)
+        return indptr - indptr[0], columns
+
+
+class Piece(NamedTuple):
+    """Rows in the store; None where no cell is of the kind."""
+
+    ones: Packed | None
+    unknown: Packed | None
+
+    @property
+    def n_bytes(self) -> int:
+        """Size."""
+        return sum(part.n_bytes for part in self if part is not None)
+
+
+def packed(codes: Codes, code: int) -> Packed | None:
+    """The cells (n, D) that equal ``code``, in the shorter form; None if there are none."""
+    from .kernels import count_marks, fill_marks
+
+    n_rows, n_columns = codes.shape
+    counts = np.zeros(n_rows, np.int64)
+    by_column = codes.T if codes.flags.f_contiguous else np.ascontiguousarray(codes.T)
+    count_marks(by_column, code, counts)
+    indptr = np.concatenate(([0], np.cumsum(counts)))
+    if indptr[-1] == 0:
+        return None
+    width = 1 if n_columns <= 2**8 else 2 if n_columns <= 2**16 else 4
+    if indptr[-1] * width + 4 * n_rows > n_rows * -(-n_columns // 8):
+        return Packed(None, None, np.packbits(np.ascontiguousarray(codes == code), axis=1))
+    columns = np.empty(indptr[-1], np.int32)
+    fill_marks(by_column, code, indptr[:-1].copy(), columns)
+    narrow = columns.astype({1: np.uint8, 2: np.uint16, 4: np.int32}[width])
+    return Packed(indptr.astype(np.uint32 if indptr[-1] < 2**32 else np.int64), narrow, None)
+
+
+class StoredReader:
+    """A reader of cells whose rows are decoded once.
+
+    Parameters
+    ----------
+    reader : Reader
+        The lazy reader of a file or memory map.
+    memory : int, optional
+        Bytes of packed pieces that are kept in memory; the others go to disk.  Default: half of :func:`memory_budget`.
+    folder : path, optional
+        Where a folder for them is made; default: that of the environment variable ``LATENTBITS_SPILL``, or the machine's
+        folder for temporary files.
+    """
+
+    lazy = True
+
+    def __init__(self, reader: Any, memory: int | None = None, folder: str | os.PathLike[str] | None = None) -> None:
+        self.reader, self.shape, self.labels = reader, reader.shape, reader.labels
+        self.memory = memory_budget() // 2 if memory is None else memory
+        self.folder = os.environ.get(FOLDER_VARIABLE) or None if folder is None else folder
+        self.piece_rows = max(1, PIECE_CELLS // max(1, self.shape[1]))
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin with nothing decoded."""
+        n_pieces = -(-self.shape[0] // self.piece_rows)
+        self.pieces: list[Piece | None] = [None] * n_pieces
+        self.in_memory = self.on_disk = 0  # bytes
+        self._lock = threading.Lock()
+        self._decoder: ThreadPoolExecutor | None = None
+        self._asked: dict[int, Future[Piece | None]] = {}
+        self._spill: Path | None = None
+        self._keeps = True
+        self._untold = ""  # why no more pieces are kept, until somebody has been told
+
+    def __getattr__(self, name: str) -> Any:
+        """What else is known of the file."""
+        if name.startswith("_") or name == "reader":
+            raise AttributeError(name)
+        return getattr(self.reader, name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = ("reader", "shape", "labels", "memory", "folder", "piece_rows")
+        return {name: self.__dict__[name] for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    def read(self, low: int, high: int, bad: BadCells) -> Any:
+        """Index lists of the rows; where cells cannot be read, what the reader itself says of them."""
+        first, last = low // self.piece_rows, -(-high // self.piece_rows)
+        parts: list[list[tuple[Pointer, Index]]] = [[], []]
+        for p in range(first, last):
+            piece = self._piece(p)
+            if piece is None:
+                return self.reader.read(low, high, bad)
+            begin = max(low - p * self.piece_rows, 0)
+            end = min(high - p * self.piece_rows, self.piece_rows)
+            for kind, marks in enumerate(piece):
+                nothing = np.zeros(end - begin + 1, np.int64), np.empty(0, np.int32)
+                parts[kind].append(nothing if marks is None else marks.lists(begin, end, self.shape[1]))
+        return Lists(*_joined(parts[0]), *_joined(parts[1]), self.shape[1])
+
+    def _piece(self, p: int) -> Piece | None:
+        """A piece, decoded if it has not been; None if it is not kept."""
+        piece = self.pieces[p]
+        if piece is None and self._keeps:
+            asked = self._ask(p)
+            if p + 1 < len(self.pieces) and self.pieces[p + 1] is None:
+                self._ask(p + 1)  # while this one is worked on
+            piece = asked.result()
+            with self._lock:
+                self._asked.pop(p, None)
+        if self._untold:
+            text, self._untold = self._untold, ""
+            warnings.warn(text, StoreWarning, stacklevel=2)
+        return piece
+
+    def _ask(self, p: int) -> Future[Piece | None]:
+        """Have a piece decoded: all of them by the same thread, which goes through the file once."""
+        with self._lock:
+            if self._decoder is None:
+                self._decoder = ThreadPoolExecutor(1, "latentbits-reader")
+            if p not in self._asked:
+                self._asked[p] = self._decoder.submit(self._decode, p)
+            return self._asked[p]
+
+    def _decode(self, p: int) -> Piece | None:
+        """Decode a piece and keep it."""
+        if self.pieces[p] is not None or not self._keeps:
+            return self.pieces[p]
+        low, here = p * self.piece_rows, BadCells()
+        codes = self.reader.read(low, min(low + self.piece_rows, self.shape[0]), here)
+        if not isinstance(codes, np.ndarray) or codes.dtype != np.uint8:
+            self._keeps = False  # numbers are read as they come
+        if here.count or not self._keeps:
+            return None
+        piece = Piece(packed(codes, ONE), packed(codes, UNKNOWN))
+        if self.in_memory + piece.n_bytes > self.memory:
+            self.pieces[p] = self._on_disk(p, piece)
+        else:
+            self.in_memory += piece.n_bytes
+            self.pieces[p] = piece
+        return self.pieces[p]
+
+    def _on_disk(self, p: int, piece: Piece) -> Piece | None:
+        """The piece as memory maps of files; None if the disk does not take them."""
+        try:
+            if self._spill is None:
+                self._spill = Path(tempfile.mkdtemp(prefix="latentbits-", dir=self.folder))
+                weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
+            mapped = Piece(*[part and _mapped(part, f"{self._spill}/{p}.{i}") for i, part in enumerate(piece)])
+        except OSError as error:
+            self._keeps = False
+            for path in [] if self._spill is None else self._spill.glob(f"{p}.*"):
+                path.unlink(missing_ok=True)
+            self._untold = (
+                f"{self._spill or self.folder or tempfile.gettempdir()} does not take what memory has no room for "
+                f"({error.strerror or error}); the rest of the table is decoded again at every pass. Raise "
+                f"{MEMORY_VARIABLE}, or name another folder by {FOLDER_VARIABLE}."
+            )
+            return None
+        self.on_disk += piece.n_bytes
+        return mapped
+
+
+def _mapped(part: Packed, name: str) -> Packed:
+    """The same on disk, in files whose names begin so."""
+    out: list[Any] = []
+    for number, array in enumerate(part):
+        if array is None:
+            out.append(None)
+            continue
+        path = f"{name}.{number}.npy"
+        np.save(path, array)
+        out.append(np.load(path, mmap_mode="r") if array.size else array)
+    return Packed(*out)
+
+
+def _joined(parts: list[tuple[Pointer, Index]]) -> tuple[Pointer, Index]:
+    """Index lists one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    offsets = np.cumsum([0, *[len(columns) for _, columns in parts]])
+    pointers = [indptr[1:] + offset for (indptr, _), offset in zip(parts, offsets)]
+    return np.concatenate([[0], *pointers]).astype(np.int64), np.concatenate([columns for _, columns in parts])
+
+
+def stored(reader: Any) -> Any:
+    """A lazy reader behind a store, others as they are."""
+    if not reader.lazy or isinstance(reader, StoredReader) or isinstance(getattr(reader, "reader", None), StoredReader):
+        return reader
+    return StoredReader(reader)

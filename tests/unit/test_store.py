@@ -1,0 +1,205 @@
+"""The block store: decoded once, packed without loss, within its memory, and gone in the end."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from latentbits import BernoulliMixture
+from latentbits.data import files, open_source, store
+from latentbits.data.checks import BadCells, Labels
+from latentbits.data.values import REALS
+from latentbits.errors import FileError, InputError, StoreWarning
+
+
+def cells(n_rows, n_columns, ones=0.1, unknown=0.05, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.choice(np.array([0, 1, 2], np.uint8), (n_rows, n_columns), p=[1 - ones - unknown, ones, unknown])
+
+
+class Counting:
+    """A lazy reader that remembers which rows it was asked for."""
+
+    lazy = True
+
+    def __init__(self, codes):
+        self.codes, self.shape, self.labels, self.asked = codes, codes.shape, Labels(None), []
+
+    def read(self, low, high, bad):
+        self.asked.append((low, high))
+        return self.codes[low:high]
+
+
+def parquet(path, codes, **options):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {
+        f"c{j}": pa.array(np.where(codes[:, j] == 2, 0, codes[:, j]), mask=codes[:, j] == 2)
+        for j in range(codes.shape[1])
+    }
+    pq.write_table(pa.table(columns), path, **options)
+    return path
+
+
+def told(source):
+    """All cells of a source."""
+    return np.concatenate([source.block(b).codes() for b in range(source.n_blocks)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 60),
+    st.sampled_from([1, 7, 8, 9, 255, 256, 257]),
+    st.sampled_from([0.0, 0.02, 0.3, 0.85]),
+    st.sampled_from([0.0, 0.1]),
+    st.integers(1, 70),
+    st.integers(1, 70),
+    st.integers(0, 2000),
+)
+def test_what_is_stored_is_what_was_read(n_rows, n_columns, ones, unknown, piece, block, memory):
+    codes = cells(n_rows, n_columns, ones, unknown)
+    reader = store.StoredReader(Counting(codes), memory)
+    reader.piece_rows = piece
+    reader._forget()
+    for _ in range(2):
+        assert (told(open_source(reader, block_rows=block)) == codes).all()
+    assert sorted(reader.reader.asked) == [(low, min(low + piece, n_rows)) for low in range(0, n_rows, piece)]
+    assert reader.in_memory <= memory
+
+
+def test_columns_beyond_two_bytes():
+    codes = np.zeros((3, 70_000), np.uint8)
+    codes[1, [0, 65_536, 69_999]], codes[2, 66_000] = 1, 2
+    for order in ("C", "F"):
+        ones, unknown = (store.packed(np.array(codes, order=order), code) for code in (1, 2))
+        assert ones.lists(1, 3, 70_000)[1].tolist() == [0, 65_536, 69_999] and ones.columns.dtype == np.int32
+        assert unknown.lists(0, 3, 70_000)[0].tolist() == [0, 0, 0, 1]
+    assert store.packed(codes[:1], 1) is None
+
+
+def test_one_decoding_for_all_starts_answers_and_fits(tmp_path):
+    codes = cells(3000, 12)
+    table = files.read_table(parquet(tmp_path / "t.parquet", codes, row_group_size=500))
+    groups, plain = [], table.reader.reader._group
+    table.reader.reader._group = lambda g: groups.append(g) or plain(g)
+    for seed in (0, 1):
+        model = BernoulliMixture(3, n_init=2, max_iter=20, random_state=seed, n_jobs=2, block_rows=400)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model.fit(table)
+        model.transform(table)
+    assert sorted(set(groups)) == list(range(6)) and len(groups) == 6
+
+
+def test_beyond_memory_goes_to_a_folder_that_goes_with_the_store(tmp_path, monkeypatch):
+    codes = cells(4000, 40, 0.3)
+    path = parquet(tmp_path / "t.parquet", codes)
+    (tmp_path / "aside").mkdir()
+    monkeypatch.setenv("LATENTBITS_MEMORY", "8 kB")
+    monkeypatch.setenv("LATENTBITS_SPILL", str(tmp_path / "aside"))
+    monkeypatch.setattr(store, "PIECE_CELLS", 40 * 300)
+    source = open_source(path, block_rows=256)
+    assert (told(source) == codes).all() and (told(source) == codes).all()
+    assert 0 < source._reader.in_memory <= 4000 and source._reader.on_disk > 4000
+    assert len(list((tmp_path / "aside").iterdir())) == 1
+    del source
+    gc.collect()
+    assert list((tmp_path / "aside").iterdir()) == [] and list(tmp_path.glob("*.parquet")) == [path]
+
+
+def test_fits_on_a_spilled_table_have_the_same_bits(tmp_path, monkeypatch):
+    codes = cells(2500, 30, 0.2)
+    path, whole = parquet(tmp_path / "t.parquet", codes), np.where(codes == 2, np.nan, codes)
+    model = BernoulliMixture(2, n_init=1, max_iter=30, random_state=0, block_rows=300)
+    wanted = model.fit(whole).components_
+    monkeypatch.setenv("LATENTBITS_MEMORY", "1 kB")
+    assert (model.fit(path).components_ == wanted).all()
+
+
+def test_a_full_disk_falls_back_to_decoding(tmp_path, monkeypatch):
+    codes = cells(900, 20, 0.3)
+
+    def full(path, array):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(store.np, "save", full)
+    reader = store.StoredReader(Counting(codes), 0, tmp_path)
+    reader.piece_rows = 100
+    reader._forget()
+    source = open_source(reader, block_rows=90)
+    source._room = 0
+    with pytest.warns(StoreWarning, match="No space left on device.*LATENTBITS_MEMORY.*LATENTBITS_SPILL"):
+        assert (told(source) == codes).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (told(source) == codes).all()  # told once
+    assert list(tmp_path.rglob("*.npy")) == []
+
+
+def test_bad_cells_are_counted_as_without_a_store(tmp_path):
+    codes = cells(700, 9, unknown=0.0)
+    codes[[5, 600], [2, 3]] = 7
+    source = open_source(parquet(tmp_path / "t.parquet", codes, row_group_size=100), block_rows=64)
+    for b in (0, 9):
+        with pytest.raises(InputError, match=r"row 5, column 'c2'\) is 7; .*2 such cells in 2 columns"):
+            source.block(b)
+    bad = BadCells()
+    source._reader.read(590, 700, bad)
+    assert (bad.count, bad.row, bad.column) == (1, 600, 3)
+
+
+def test_numbers_are_read_as_they_come(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    values = np.random.default_rng(0).gamma(1.0, 2.0, (50, 4))
+    pq.write_table(pa.table({f"c{j}": values[:, j] for j in range(4)}), tmp_path / "t.parquet")
+    source = open_source(tmp_path / "t.parquet", binarize=REALS, block_rows=20)
+    got = np.concatenate([source.block(b).values for b in range(source.n_blocks)])
+    np.testing.assert_allclose(np.sort(got), np.sort(values.ravel()))
+
+
+def test_trouble_of_the_reader_comes_up_where_rows_are_asked_for():
+    class Broken(Counting):
+        def read(self, low, high, bad):
+            if low >= 20:
+                raise FileError("the second half is gone.")
+            return super().read(low, high, bad)
+
+    reader = store.StoredReader(Broken(cells(40, 5)), 10**6)
+    reader.piece_rows = 10
+    reader._forget()
+    source = open_source(reader, block_rows=20)
+    assert source.block(0).n_rows == 20
+    for _ in range(2):
+        with pytest.raises(FileError, match="second half"):
+            source.block(1)
+
+
+def test_a_store_travels_without_what_it_has_decoded():
+    codes = cells(60, 6)
+    reader = store.StoredReader(Counting(codes), 10**6)
+    assert (told(open_source(reader)) == codes).all()
+    other = pickle.loads(pickle.dumps(reader))
+    assert other.pieces == [None] and (told(open_source(other)) == codes).all()
+    assert store.stored(reader) is reader and other.asked == reader.asked * 2
+
+
+@pytest.mark.parametrize("text", ["lots", "", "-3", "2 XB", "1 GBB"])
+def test_amounts_of_memory(text, monkeypatch):
+    with pytest.raises(InputError, match="amount of memory"):
+        store.bytes_of(text)
+    monkeypatch.setenv("LATENTBITS_MEMORY", text or "x")
+    with pytest.raises(InputError, match="LATENTBITS_MEMORY"):
+        store.memory_budget()
+
+
+def test_memory_maps_are_stored_too(tmp_path):
+    codes = cells(500, 8)
+    np.save(tmp_path / "t.npy", np.where(codes == 2, np.nan, codes).astype(float))
+    source = open_source(np.load(tmp_path / "t.npy", mmap_mode="r"), block_rows=70)
+    assert isinstance(source._reader, store.StoredReader) and (told(source) == codes).all()
