@@ -2,8 +2,9 @@
 
 A start that has settled on the sample is nearly where it would be after many passes over the table, so that it needs few
 more; and of starts that end far apart the sample tells the better ones.  Rows of the sample have the weight of those that
-they stand for.  Families whose starts are led by the table itself (``Model.screened_passes``) are compared in
-:mod:`latentbits.engine.restarts`.
+they stand for.  Where the sample leads starts to worse places than their own (``Model.led_by_sample``) it only ranks them,
+and those that go on begin anew on the table.  Families whose starts are led by the table itself
+(``Model.screened_passes``) are compared in :mod:`latentbits.engine.restarts`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from ..maths.row_sample import sampled_table
 
 # Rows of the sample: a quarter of the table, at least and at most so many; smaller tables are not screened.
 SHARE, LEAST_ROWS, MOST_ROWS = 4, 2000, 8192
-# Passes over the sample, and how much sooner than on the table starts are taken to have settled.
-MOST_PASSES, LOOSER = 100, 10.0
+# Passes over the sample, fewer for starts that are only to be ranked by it, and how much sooner than on the table starts are
+# taken to have settled.
+MOST_PASSES, RANKING_PASSES, LOOSER = 100, 30, 10.0
 
 
 class Screened(NamedTuple):
@@ -54,6 +56,8 @@ class Screening:
     def __call__(self, place: int) -> Point:
         """Where the start at a place of the ranking goes on."""
         start = self.starts[place]
+        if not self.model.led_by_sample:
+            return self.anew(start.number)
         model, nothing = self.model, [None] * self.sweep.n_blocks
         if model.has_row_state and isinstance(model, StreamedRows):
             rows: Rows = self.sweep.map(_FoldIn(model), nothing, start.params)[1]
@@ -94,7 +98,8 @@ def screen_starts(starts: Starts, n_init: int, options: EMOptions, is_over: Call
     small, share = sampled_table(starts.sweep, sample_size(starts.sweep.source.shape[0]))
     if share > 1.0 / 2.0:
         return None
-    quick = replace(options, tol=LOOSER * options.tol, max_iter=min(options.max_iter, MOST_PASSES))
+    most = MOST_PASSES if model.led_by_sample else RANKING_PASSES
+    quick = replace(options, tol=LOOSER * options.tol, max_iter=min(options.max_iter, most))
     found: list[Screened] = []
     for number in range(n_init):
         if found and is_over():

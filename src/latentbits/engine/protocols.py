@@ -74,6 +74,7 @@ class Model:
     fixed_size: bool = True  # parameters have ``n_components`` components in all stages
     patience: int = 1  # small gains in a row that end a fit; above 1 those of accepted bold moves count too
     screened_passes: int = 0  # of the last stage, after which starts are compared; 0: when settled on a sample of rows
+    led_by_sample: bool = True  # starts compared on a sample go on from where it led them; else they begin anew
     refits_rows: bool = False  # a row is fitted again for P(cell | its other cells)
     slack: float = 0.0  # how far the objective may be off, for families that approximate it on the way
 

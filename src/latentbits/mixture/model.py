@@ -57,6 +57,9 @@ class MixtureModel(ClassModel):
     """The maths of the mixture; ``target`` (D,) are the marginals that ``smoothing`` pulls toward."""
 
     params_type: ClassVar[Any] = MixtureParams
+    # Classes that have settled on a sample stay where it put them: c20ng, 20 classes, default starts, then ends 0.17 nats a
+    # row lower than from its own starts (means of five seeds, standard error 0.04).
+    led_by_sample = False
 
     target: Annotated[Float, of.chances("D")] = field(default_factory=lambda: np.empty(0))
     smoothing: of.Amount = 1.0
