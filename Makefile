@@ -82,6 +82,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.gtm
 	$(BIN)/python -m benchmarks.bernoulli_gauss
 	$(BIN)/python -m benchmarks.explore
+	$(BIN)/python -m benchmarks.scale
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests papers benchmarks examples docs/stories
