@@ -12,6 +12,7 @@ from latentbits import LogisticPCA
 from latentbits.data.source import open_source
 from latentbits.datasets import load_diabetes_symptoms, load_votes, load_zoo
 from latentbits.errors import InputError, LatentBitsWarning
+from latentbits.logistic import model as logistic_model
 from latentbits.logistic.model import FIRST_PASSES, Climb, LogisticModel, LogisticParams
 from latentbits.logistic.newton import Metric, newton_step
 
@@ -256,19 +257,31 @@ def test_the_default_ridge_predicts_better_and_sooner_than_a_small_one(load):
     assert losses[0] < 0.9 * losses[1] and passes[0] < 0.8 * passes[1]
 
 
-def test_trials_of_loadings_end_their_rows_early():
-    """A step that went much too far costs a bounded number of looks at every row, and is rejected all the same."""
-    X = simulated(60, 12)
-    model = quiet_fit(X, n_components=2, ridge=1e-3, max_iter=45)
+def test_residuals_belong_to_the_scores_however_soon_rows_end():
+    """Also where the looks run out after a trial that was not taken."""
+    from latentbits.logistic.kernels import fit_rows
+
+    for most in range(1, 14):
+        rng = np.random.default_rng(most)
+        codes = rng.choice(np.array([0, 1, 2], np.uint8), (8, 12))
+        loadings, offset = 8 * rng.standard_normal((2, 12)), rng.standard_normal(12)
+        scores, residuals, logs = rng.standard_normal((8, 2)), np.zeros((8, 12)), np.zeros(8)
+        fit_rows(codes, loadings, offset, 1e-3, 1e-10, most, scores, residuals, logs)
+        odds = offset + scores @ loadings
+        wanted = np.where(codes < 2, codes - 0.5 * (1 + np.tanh(0.5 * odds)), 0.0)
+        np.testing.assert_allclose(residuals, wanted, atol=1e-12)
+        terms = np.where(codes < 2, codes * odds - np.logaddexp(0, odds), 0.0)
+        np.testing.assert_allclose(logs, terms.sum(axis=1), rtol=1e-10, atol=1e-10)
+
+
+def test_only_trials_of_loadings_end_their_rows_early(monkeypatch):
+    """With one look at most rows of a trial stay where they were; those of other passes do not."""
+    monkeypatch.setattr(logistic_model, "TRIAL_STEPS", 1)
+    X, rows = simulated(60, 12), np.zeros((60, 2))
+    model = quiet_fit(X, n_components=2, max_iter=45)
     maths, block = model._model, open_source(X).block(0)
-    far = model._params._replace(
-        loadings=40 * model._params.loadings, offset=-30 + 0 * model._params.offset, latent=None
-    )
-    rows = np.zeros((60, 2))
-    values = []
-    for taken in (False, True):
-        trial = maths.precompute(far._replace(climb=Climb(FIRST_PASSES, taken=taken)))
-        stats, _ = maths.e_step(block, rows, trial)
-        values.append(maths.objective(trial, stats))
-    at_rest = maths.precompute(model._params._replace(climb=Climb(FIRST_PASSES)))
-    assert values[1] <= values[0] < maths.objective(at_rest, maths.e_step(block, rows, at_rest)[0])
+    found = [
+        maths.e_step(block, rows, maths.precompute(model._params._replace(climb=Climb(FIRST_PASSES, taken=taken))))[1]
+        for taken in (True, False)
+    ]
+    assert (found[0] == rows).all() and (found[1] != rows).any()

@@ -120,7 +120,7 @@ def fit_rows(codes, loadings, offset, ridge, tol, most, scores, residuals, logs)
     for i in range(n_rows):
         for k in range(width):
             trial[k] = scores[i, k]
-        value, length, decrement = -np.inf, 1.0, np.inf
+        value, length, decrement, elsewhere = -np.inf, 1.0, np.inf, False
         for step in range(most):
             # 1. Look at the trial; shorten the step until it does not lose.
             log_odds(loadings, offset, trial, odds)
@@ -133,9 +133,10 @@ def fit_rows(codes, loadings, offset, ridge, tol, most, scores, residuals, logs)
                 length *= 0.5
                 for k in range(width):
                     trial[k] = scores[i, k] + length * gradient[k]
+                elsewhere = True
                 continue
             # 2. Take it, and find the next Newton step unless this is the place.
-            value = new
+            value, elsewhere = new, False
             logs[i] = plain
             for k in range(width):
                 scores[i, k] = trial[k]
@@ -151,6 +152,9 @@ def fit_rows(codes, loadings, offset, ridge, tol, most, scores, residuals, logs)
             length = 1.0
             for k in range(width):
                 trial[k] = scores[i, k] + gradient[k]
+        if elsewhere:  # the last look was at a trial that was not taken
+            log_odds(loadings, offset, scores[i], odds)
+            row_terms(codes[i], odds, cells)
         for j in range(n_columns):
             residuals[i, j] = cells.residual[j]
 
