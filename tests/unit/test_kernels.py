@@ -13,6 +13,7 @@ import pytest
 
 import latentbits
 from latentbits import PLSA, BernoulliGaussMixture, BinaryGTM, GaussianPLSA, LatentTrait, MixtureOfUnigrams
+from latentbits.aspect import fold_kernels
 from latentbits.aspect import kernels as aspect_kernels
 from latentbits.bernoulli_gauss import kernels as gauss_kernels
 from latentbits.data import kernels as data_kernels
@@ -330,11 +331,11 @@ def test_aspect_fold_in_as_python():
     precomputed, block = model.precompute(AspectParams(probs)), open_source(X).block(0)
     assert precomputed.split.degree >= 0
     outs = []
-    for function in (aspect_kernels.fold_rows, aspect_kernels.fold_rows.py_func):
+    for function in (fold_kernels.fold_rows, fold_kernels.fold_rows.py_func):
         shares, logs, gaps = np.zeros((4, 4)), np.zeros(4), np.zeros(4)
         function(
             model._codes(block, precomputed.split), precomputed.hot, stored_of(block), packed_cold(precomputed),
-            aspect_kernels.FoldOptions(3, 0.0, 1e-9, 100), padded(np.full((1, 3), 1 / 3)), shares, logs, gaps,
+            fold_kernels.FoldOptions(3, 0.0, 1e-9, 100), padded(np.full((1, 3), 1 / 3)), shares, logs, gaps,
         )  # fmt: skip
         outs.append((shares, logs, gaps))
     for first, second in zip(*outs):

@@ -53,7 +53,7 @@ class AspectAnswers(StagedModel):
 
         The log-likelihood is concave in the memberships; the last number is a proof, whatever the solver did.
         """
-        from .kernels import FoldOptions, Stored, fold_rows
+        from .fold_kernels import FoldOptions, Stored, fold_rows
 
         cold = packed_cold(precomputed)
         stored = stored_of(block) if len(cold.gains) else Stored(*_NOTHING)
@@ -222,7 +222,7 @@ class AspectAnswers(StagedModel):
 
 def stored_of(block: Block) -> Any:
     """Index lists of the ones and the unknown cells of every row together, and which are ones."""
-    from .kernels import Stored
+    from .fold_kernels import Stored
 
     indptr, indices = block.ones.lists()
     if block.unknown is None:
@@ -236,7 +236,7 @@ def stored_of(block: Block) -> Any:
 
 def packed_cold(precomputed: AspectPrecomputed) -> Any:
     """The cold columns as the fold-in kernel takes them."""
-    from .kernels import Cold
+    from .fold_kernels import Cold
 
     k = len(precomputed.probs)
     width = -(-k // 4) * 4
