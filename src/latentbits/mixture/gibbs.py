@@ -263,6 +263,13 @@ class CollapsedChain:
         fits = self.n_slots * (table.n_rows + 1) <= MOST_HISTOGRAM
         return possible and fits and table.n_columns >= max(WIDE_FROM, WIDE_RATIO * marks)
 
+    def _counted(self) -> bool:
+        """Whether proposals count columns by their counts: a row then costs its marks and rows, not all columns."""
+        table, asked = self.process.table, self.process.kernel
+        if self.wide or asked == "narrow":
+            return self.wide
+        return len(self.tables.beta) == 1 and not table.zeros_listed and table.n_columns >= table.n_rows
+
     def step(self, number: int) -> None:
         """One sweep over the rows, the split-merge proposals, and the prior's numbers when it is their turn."""
         process = self.process
@@ -303,7 +310,7 @@ class CollapsedChain:
         table, first, before = self.process.table, 0, self.tally[[1, 3]].sum()
         while first < len(keys):
             first = split_merge(
-                table.lists, self.labels, self.work.sizes, keys, self.tables, temperature, table.zeros_listed, self.wide,
+                table.lists, self.labels, self.work.sizes, keys, self.tables, temperature, table.zeros_listed, self._counted(),
                 first, self.tally,
             )  # fmt: skip
             self._grow_if_full()

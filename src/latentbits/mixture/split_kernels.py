@@ -99,19 +99,40 @@ def side_score(lists, tables, zeros_listed, i, side, sizes, ones, others, base):
     return score
 
 
+@inner_kernel
+def side_scores(lists, tables, i, sizes, ones, others, bases, scores):
+    """Fill ``scores`` (2,): :func:`side_score` of both sides at once, for one pair β, γ whose tables reach all counts."""
+    log_one, log_zero, log_seen = tables.log_one[0], tables.log_zero[0], tables.log_seen[0]
+    left, right, left_size, right_size = bases[0], bases[1], sizes[0], sizes[1]
+    for p in range(lists.indptr[i], lists.indptr[i + 1]):
+        d = lists.indices[p]
+        on = ones[d, 0]
+        left += log_one[on] - log_zero[left_size - others[d, 0] - on]
+        on = ones[d, 1]
+        right += log_one[on] - log_zero[right_size - others[d, 1] - on]
+    for p in range(lists.other_indptr[i], lists.other_indptr[i + 1]):
+        d = lists.other_indices[p]
+        seen = left_size - others[d, 0]
+        left += log_seen[seen] - log_zero[seen - ones[d, 0]]
+        seen = right_size - others[d, 1]
+        right += log_seen[seen] - log_zero[seen - ones[d, 1]]
+    scores[0], scores[1] = left, right
+
+
 @kernel
-def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, wide, first, tally):
+def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, counted, first, tally):
     """Propose to split or to merge blocks, once per key from ``keys[first:]``; returns where it stopped.
 
-    Sequentially allocated proposals (Dahl 2005); with ``wide`` (one pair β, γ) a row costs its marks and the size of
+    Sequentially allocated proposals (Dahl 2005); with ``counted`` (one pair β, γ) a row costs its marks and the size of
     the block, not all columns.  Changes ``labels`` and ``sizes`` (S,); ``tally`` counts splits proposed,
     accepted, merges proposed, accepted.
     """
     n_rows, n_slots, n_columns = labels.shape[0], sizes.shape[0], tables.which.shape[0]
     members, sides = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
-    by_zeros = np.zeros((2, n_rows + 1 if wide else 0), np.int64)
-    by_unknown = np.zeros((2, n_rows + 1 if wide else 0), np.int64)
-    bases = np.zeros(2)
+    by_zeros = np.zeros((2, n_rows + 1 if counted else 0), np.int64)
+    by_unknown = np.zeros((2, n_rows + 1 if counted else 0), np.int64)
+    bases, scores = np.zeros(2), np.zeros(2)
+    reached = tables.log_seen.shape[1] > n_rows
     for at in range(first, keys.shape[0]):
         key = keys[at]
         i = int(uniform_at(key, n_rows) * n_rows)
@@ -130,7 +151,7 @@ def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, w
         count = members_of(labels, a, b, i, j, key, members)
         part_sizes = np.zeros(2, np.int64)
         ones, others = np.zeros((n_columns, 2), np.int32), np.zeros((n_columns, 2), np.int32)
-        if wide:
+        if counted:
             by_zeros[:], by_unknown[:] = 0, 0
             by_zeros[:, 0], by_unknown[:, 0] = n_columns, n_columns
             join_counted(lists, i, LEFT, part_sizes, ones, others, by_zeros, by_unknown)
@@ -142,21 +163,24 @@ def split_merge(lists, labels, sizes, keys, tables, temperature, zeros_listed, w
         for m in range(count):
             n = members[m]
             for side in range(2):
-                if wide:
+                if counted:
                     bases[side] = side_base_counted(tables, side, part_sizes, by_zeros, by_unknown)
                 elif not zeros_listed:
                     bases[side] = side_base(tables, side, part_sizes, ones, others)
-            left = side_score(lists, tables, zeros_listed, n, LEFT, part_sizes, ones, others, bases[0])
-            right = side_score(lists, tables, zeros_listed, n, RIGHT, part_sizes, ones, others, bases[1])
-            left = tables.log_old[part_sizes[0]] + temperature * left
-            right = tables.log_old[part_sizes[1]] + temperature * right
+            if counted and reached:
+                side_scores(lists, tables, n, part_sizes, ones, others, bases, scores)
+            else:
+                scores[0] = side_score(lists, tables, zeros_listed, n, LEFT, part_sizes, ones, others, bases[0])
+                scores[1] = side_score(lists, tables, zeros_listed, n, RIGHT, part_sizes, ones, others, bases[1])
+            left = tables.log_old[part_sizes[0]] + temperature * scores[0]
+            right = tables.log_old[part_sizes[1]] + temperature * scores[1]
             total = max(left, right) + math.log1p(math.exp(-abs(left - right)))
             if splits:
                 sides[m] = 0 if uniform_at(key, n_rows + 4 + m) < math.exp(left - total) else 1
             else:
                 sides[m] = 0 if labels[n] == a else 1
             log_q += (left if sides[m] == 0 else right) - total
-            if wide:
+            if counted:
                 join_counted(lists, n, sides[m], part_sizes, ones, others, by_zeros, by_unknown)
             else:
                 join(lists, n, sides[m], part_sizes, ones, others)
