@@ -281,6 +281,9 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
         """Columns that do not vary yet may do so later: all take part."""
         return replace(model, active=np.ones(len(model.active), np.bool_), phantoms=())
 
+    def _forgets_rows(self) -> bool:
+        return not isinstance(self.init, tuple)  # memberships that are given belong to rows
+
     def _check_warm_start(self, n_columns: int, what: str) -> None:
         super()._check_warm_start(n_columns, what)
         if what == "partial_fit" and self._model.n_pinned != self.n_phantom + self.n_on_phantom:

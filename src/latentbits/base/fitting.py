@@ -74,6 +74,10 @@ class FittingMixin(DoubtsMixin):
         """Row state at the start, if the user gave it."""
         return None
 
+    def _forgets_rows(self) -> bool:
+        """Whether a fit needs no row of its own: equal rows of the whole table are then counted once."""
+        return True
+
     def _set_fitted_attributes(self) -> None:
         """Set the fitted attributes that belong to the family from ``_params``."""
         raise NotImplementedError
@@ -97,7 +101,7 @@ class FittingMixin(DoubtsMixin):
         """
         self._check_options()
         with callback_management_context(self):
-            source = self._open(X, reset=True, sample_weight=sample_weight, merge=True)
+            source = self._open(X, reset=True, sample_weight=sample_weight, merge=True, patterns=self._forgets_rows())
             self._check_size(source)
             self._forget_names()
             sweep = sweep_of(source, effective_n_jobs(self.n_jobs))

@@ -63,7 +63,9 @@ class RecommendingMixin(FittingMixin, AnswersMixin):
     items_: Any
     overall_: Any
 
-    def _open(self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False) -> Any:
+    def _open(
+        self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False, patterns: bool = False
+    ) -> Any:
         """Ratings as blocks of users."""
         ratings = read_ratings(X, self._name, self.duplicates, self.items_ if not reset or self._is_warm else None)
         weights = check_weights(sample_weight, ratings.n_users, self._name)

@@ -120,7 +120,9 @@ class Shell(SavesMixin, RunOptions):
         """Raise scikit-learn's error if there is nothing to answer from."""
         check_is_fitted(self, "_params")
 
-    def _open(self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False) -> Source:
+    def _open(
+        self, X: Any, *, reset: bool, sample_weight: Any = None, merge: bool = False, patterns: bool = False
+    ) -> Source:
         """Open a table and check it against what was fitted; a fit that goes on wants the columns of the last one, too."""
         known = not reset or self._is_warm
         source = open_source(
@@ -133,6 +135,7 @@ class Shell(SavesMixin, RunOptions):
             work=self.work,
             reading=self._reading() if known else None,
             columns=self._known_columns() if known else None,
+            patterns=patterns,
         )
         if reset:
             self._keep_columns(X, source)
@@ -154,13 +157,14 @@ class Shell(SavesMixin, RunOptions):
 
         More rows of a stream may come.
         """
-        options, (n_rows, n_columns) = self.get_params(deep=False), source.shape
+        options, n_columns = self.get_params(deep=False), source.shape[1]
+        shape = getattr(source, "n_table_rows", source.shape[0]), n_columns
         for name in () if stream else self.counted_by_rows:
             if is_whole(options.get(name)):
-                check_supported(self._name, name, int(options[name]), source.shape)
+                check_supported(self._name, name, int(options[name]), shape)
         # On Dask the rows stay with the workers.
-        kept = self._numbers_kept(0 if hasattr(source, "delayed") else n_rows, n_columns)
-        check_memory(self._name, f"a fit to {shape_text(source.shape)}{sizes_text(options)}", kept)
+        kept = self._numbers_kept(0 if hasattr(source, "delayed") else source.shape[0], n_columns)
+        check_memory(self._name, f"a fit to {shape_text(shape)}{sizes_text(options)}", kept)
 
     def _numbers_kept(self, n_rows: int, n_columns: int) -> int:
         """About how many numbers a fit to a table of this shape keeps in memory."""

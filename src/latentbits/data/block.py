@@ -217,6 +217,8 @@ class Block:
         Row weights; merged rows carry the sum of theirs.  None means 1 each.
     origin : (n_source_rows,) or None
         For merged blocks the stored row of every row of the table.
+    counts : (n_rows,) or None
+        Where equal rows of a whole table were counted, how many of them every stored row stands for.
     """
 
     start: int
@@ -224,6 +226,7 @@ class Block:
     unknown: Marks | None
     weights: Float | None = None
     origin: NDArray[np.int64] | None = None
+    counts: NDArray[np.int64] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -243,7 +246,7 @@ class Block:
     @property
     def n_bytes(self) -> int:
         """Memory that the block takes."""
-        arrays: list[Any] = [self.weights, self.origin]
+        arrays: list[Any] = [self.weights, self.origin, self.counts]
         for marks in (self.ones, self.unknown):
             if isinstance(marks, TileMarks):
                 arrays.append(marks.cells)
@@ -255,6 +258,15 @@ class Block:
     def n_source_rows(self) -> int:
         """Rows of the table that the stored rows stand for."""
         return self.n_rows if self.origin is None else len(self.origin)
+
+    @property
+    def repeats(self) -> NDArray[np.int64]:
+        """How many rows of the table every stored row stands for."""
+        if self.counts is not None:
+            return self.counts
+        return (
+            np.ones(self.n_rows, np.int64) if self.origin is None else np.bincount(self.origin, minlength=self.n_rows)
+        )
 
     def row_weights(self) -> Float:
         """Weights of the stored rows, ones where none were given."""

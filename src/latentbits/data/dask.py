@@ -139,6 +139,11 @@ class DaskSource:
         """Number of blocks."""
         return len(self.starts) - 1
 
+    def merging(self) -> DaskSource:
+        """Merge equal rows of every block into weights where that pays."""
+        self._merge = True
+        return self
+
     def delayed(self, b: int) -> Any:
         """The recipe of block ``b``."""
         import dask

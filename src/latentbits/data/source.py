@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .block import Block, Float, Lists, block_of_codes, block_of_lists
+from .block import Block, Float, Lists, block_of_codes, block_of_lists, merged
 from .checks import BadCells, Labels, check_shape, check_weights
 from .convert import Binarize
 from .giving_back import is_dask
@@ -108,6 +108,14 @@ class TableSource:
     def n_blocks(self) -> int:
         """Number of blocks."""
         return len(self.starts) - 1
+
+    def merging(self) -> TableSource:
+        """Merge equal rows of every block into weights where that pays."""
+        self._merge = True
+        if self._blocks is not None:
+            self._blocks = [merged(block) if isinstance(block, Block) else block for block in self._blocks]
+        self._kept = {b: merged(block) for b, block in self._kept.items()}
+        return self
 
     def by_work(self) -> list[int]:
         """Block numbers, those with the most marks first if the blocks are at hand: threads then end together."""
@@ -204,6 +212,7 @@ def open_source(
     work: int = 1,
     reading: Reading | None = None,
     columns: Sequence[str] | None = None,
+    patterns: bool = False,
 ) -> Source:
     """Open anything that can be a table.
 
@@ -229,6 +238,8 @@ def open_source(
         How values of files and frames become cells, as a fitted model remembers it.
     columns : sequence of str, optional
         Columns of a fitted model: tables with named columns are brought into this order.
+    patterns : bool
+        Count equal rows of the whole table once where that pays; the source then has patterns for rows.
 
     Examples
     --------
@@ -239,11 +250,11 @@ def open_source(
     with named(owner):
         if not isinstance(binarize, Reals):
             check_threshold(binarize)
+        patterns = patterns and not isinstance(binarize, Reals)
         if hasattr(type(X), "n_blocks"):  # a source, open already
             if sample_weight is not None:
                 raise InputError("a table that is open already carries its own weights; give them when opening it.")
-            opened: Source = X
-            return opened
+            return _counted(X, owner, block_rows, work, False) if patterns else X
         if isinstance(X, (str, os.PathLike)):
             from .files import read_table
 
@@ -251,11 +262,26 @@ def open_source(
         elif is_dask(X):
             from .dask import dask_source
 
-            return dask_source(X, owner, binarize, block_rows, sample_weight, merge, work, reading, columns)
+            source: Any = dask_source(
+                X, owner, binarize, block_rows, sample_weight, merge and not patterns, work, reading, columns
+            )
+            return _counted(source, owner, block_rows, work, merge) if patterns else source
         elif (opened_before := _reader_in(X)) is not None:
             reader = in_order(opened_before, columns)
         else:
             reader = reader_of(X, binarize, reading, columns)
         check_shape(reader.shape, owner)
         weights = check_weights(sample_weight, reader.shape[0], owner)
-        return TableSource(stored(reader), owner, block_rows, weights, merge, work)
+        source = TableSource(stored(reader), owner, block_rows, weights, merge and not patterns, work)
+        return _counted(source, owner, block_rows, work, merge) if patterns else source
+
+
+def _counted(source: Any, owner: str, block_rows: int | None, work: int, merge: bool) -> Source:
+    """The patterns of an open source where they pay, else the source, with equal rows of blocks merged if asked."""
+    from .patterns import patterned
+
+    found = patterned(source, owner, block_rows, work)
+    if found is not None:
+        return found
+    opened: Source = source.merging() if merge else source
+    return opened

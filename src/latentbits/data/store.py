@@ -60,6 +60,11 @@ def memory_budget() -> int:
         return 2 * 10**9
 
 
+def spill_folder() -> str | None:
+    """Where folders for what memory has no room for are made: ``LATENTBITS_SPILL``, else where temporary files go."""
+    return os.environ.get(FOLDER_VARIABLE) or None
+
+
 class Packed(NamedTuple):
     """Where the cells of some rows are of one kind: index lists (``indptr``, ``columns``), or ``bits``."""
 
@@ -137,7 +142,7 @@ class StoredReader:
     def __init__(self, reader: Any, memory: int | None = None, folder: str | os.PathLike[str] | None = None) -> None:
         self.reader, self.shape, self.labels = reader, reader.shape, reader.labels
         self.memory = memory_budget() // 2 if memory is None else memory
-        self.folder = os.environ.get(FOLDER_VARIABLE) or None if folder is None else folder
+        self.folder = spill_folder() if folder is None else folder
         self.piece_rows = max(1, PIECE_CELLS // max(1, self.shape[1]))
         self._forget()
 

@@ -112,10 +112,7 @@ def ones_and_blanks(sums: Totals) -> NDArray[np.int64]:
 
 def totals(block: Block) -> Totals:
     """Sums of one block."""
-    weights = block.row_weights()
-    repeats = (
-        np.ones(block.n_rows, np.int64) if block.origin is None else np.bincount(block.origin, minlength=block.n_rows)
-    )
+    weights, repeats = block.row_weights(), block.repeats
     observed = np.full(block.n_columns, weights.sum())
     n_unknown = n_blank = 0
     n_hidden = np.zeros(block.n_rows, np.int64)
@@ -131,7 +128,7 @@ def totals(block: Block) -> Totals:
         weight=float(weights.sum()),
         ones=block.ones.t_dot(weights[:, None])[:, 0],
         observed=np.maximum(observed, 0.0),
-        n_rows=block.n_source_rows,
+        n_rows=int(repeats.sum()),
         n_ones=int((block.ones.row_counts() * repeats).sum()),
         n_unknown=n_unknown,
         n_blank_rows=n_blank,

@@ -310,8 +310,8 @@ class CollapsedChain:
         table, first, before = self.process.table, 0, self.tally[[1, 3]].sum()
         while first < len(keys):
             first = split_merge(
-                table.lists, self.labels, self.work.sizes, keys, self.tables, temperature, table.zeros_listed, self._counted(),
-                first, self.tally,
+                table.lists, self.labels, self.work.sizes, keys, self.tables, temperature, table.zeros_listed,
+                self._counted(), first, self.tally,
             )  # fmt: skip
             self._grow_if_full()
         if self.tally[[1, 3]].sum() > before:

@@ -516,7 +516,7 @@ def _refuse_empty(block: Block) -> None:
     known = np.ones(block.n_rows, np.bool_) if block.unknown is None else block.unknown.row_counts() == 0
     empty = known & (block.ones.row_counts() == 0) & (block.row_weights() > 0)
     if empty.any():
-        count = int(empty.sum() if block.origin is None else empty[block.origin].sum())
+        count = int(block.repeats[empty].sum())
         raise InputError(
             f"NoisyOrComponentAnalysis: zero_truncated says that empty rows were left out, but {count} of the rows from "
             f"number {block.start} on {'have' if count > 1 else 'has'} no one. Leave them out, or set zero_truncated=False."
