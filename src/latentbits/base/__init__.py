@@ -37,9 +37,9 @@ class LatentBitsEstimator(StreamingMixin, RankingMixin, TransformerMixin, Callba
 
         Returns
         -------
-        (n_rows, n_components) array
+        (n_rows, n_components) array, a lazy one of Dask for a table of Dask
         """
-        return self._ask(X).by_rows("represent")
+        return self._by_rows(X, "represent")
 
     @property
     def _n_features_out(self) -> int:

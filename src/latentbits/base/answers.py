@@ -40,9 +40,9 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
 
         Returns
         -------
-        (n_rows,) array of nats
+        (n_rows,) array of nats, a lazy one of Dask for a table of Dask
         """
-        return self._ask(X).by_rows("log_prob")
+        return self._by_rows(X, "log_prob")
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log-likelihood per row in nats (``score_kind_`` says whether it is exact).
@@ -127,6 +127,23 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
         self._check("how", how, OneOf(FILLS))
         return self._in_kind(X, Filled(self._model, how, seed_of(random_state), dense=not stays_sparse(X)))
 
+    def _by_rows(self, X: Any, question: str | Callable[[Any], Callable[..., Any]]) -> Any:
+        """An answer about every row: the model's of this name, or ``question(model)``; of Dask tables only the recipe.
+
+        Dask tables give a Dask array with their chunks, of which there is one length unknown per partition of a frame.
+        """
+        self._check_fitted()
+        asked = getattr(self._model, question) if isinstance(question, str) else question(self._model)
+        return self._rows_in_parts(X, asked) if is_dask(X) else self._ask(X).by_rows(asked)
+
+    def _rows_in_parts(self, X: Any, question: Callable[..., Any]) -> Any:
+        """The answer about every row of a Dask table, whose partitions are answered when they are computed."""
+        from ..data.dask import by_partition_rows
+        from ..engine.sweep_dask import RowsAnswer
+
+        _, answer = self._part_answer(RowsAnswer, X, question)
+        return by_partition_rows(X, answer, answer.example())
+
     def _in_kind(self, X: Any, question: Callable[..., Any]) -> Any:
         """``question(block, precomputed)`` of all blocks as the kind of table that X is; of Dask tables only the recipe."""
         if is_dask(X):
@@ -136,15 +153,22 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
 
     def _in_parts(self, X: Any, question: Callable[..., Any]) -> Any:
         """The same of a Dask table, whose partitions are answered when they are computed."""
-        from ..data.dask import by_partition, outline
+        from ..data.dask import by_partition
         from ..engine.sweep_dask import PartAnswer
+
+        names, answer = self._part_answer(PartAnswer, X, question)
+        return by_partition(X, answer, names)
+
+    def _part_answer(self, kind: Any, X: Any, question: Callable[..., Any]) -> tuple[list[str] | None, Any]:
+        """Names of the columns of a Dask table, and a question about its partitions, of a kind, with all that it needs."""
+        from ..data.dask import outline
 
         with named(self._name):
             seen = outline(X, self._reading(), self._known_columns())
         self._check_columns(seen)
         names = self._column_names(seen.labels)
         run = (self._name, self.binarize, self.block_rows, self.work, self.n_features_in_, names, self._reading())
-        return by_partition(X, PartAnswer(question, self._model.precompute(self._params), *run), names)
+        return names, kind(question, self._model.precompute(self._params), *run)
 
     def _column_names(self, labels: Labels) -> list[str] | None:
         """What the columns of an answer are called: as in the fitted table, else as in the one that was given."""
@@ -221,8 +245,13 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
 
     def _log_likelihood(self, X: Any) -> tuple[float, int]:
         """Total log-likelihood and number of rows."""
-        scores = self.score_samples(X)
-        return float(scores.sum()), len(scores)
+        return self._summed_scores(X, "log_prob")
+
+    def _summed_scores(self, X: Any, question: str) -> tuple[float, int]:
+        """Sum of the model's answer of this name over the rows, and their number."""
+        asked = self._ask(X)
+        total, n_rows = asked.total(Scored(getattr(asked.model, question)))
+        return float(total), int(n_rows)
 
     def _training_log_likelihood(self, source: Any) -> float:
         """Log-likelihood of the training table for criteria."""

@@ -36,7 +36,7 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         (n_rows,) array of int
             Places in ``components_``, from 0; ``component_names_`` has the names, in that order.
         """
-        return self._ask(X).by_rows(MostProbable(self._model))
+        return self._by_rows(X, MostProbable)
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities of every row.
@@ -49,7 +49,7 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         -------
         (n_rows, n_components) array whose rows sum to one
         """
-        return self._ask(X).by_rows("memberships")
+        return self._by_rows(X, "memberships")
 
     def fit_predict(self, X: Any, y: Any = None, **fit_options: Any) -> Any:
         """Fit, then the most probable class of every row."""
@@ -66,12 +66,10 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         -------
         float
         """
-        shares = self.predict_proba(X)
-        n_components = shares.shape[1]
-        if n_components == 1:
-            return 1.0
-        logs = np.log(np.maximum(shares, np.finfo(float).tiny))
-        return float(1.0 + (shares * logs).sum() / (len(shares) * np.log(n_components)))
+        asked = self._ask(X)
+        total, n_rows = asked.total(_Clarity(asked.model))
+        n_components = self._model.n_components
+        return 1.0 if n_components == 1 else float(1.0 + total / (n_rows * np.log(n_components)))
 
     def profile_table(self, X: Any = None) -> list[dict[str, Any]]:
         """Classes × features: probability and the expected counts behind it.
@@ -120,6 +118,17 @@ class MostProbable:
 
     def __call__(self, block: Block, precomputed: Any) -> Any:
         return self.model.memberships(block, precomputed).argmax(axis=1)
+
+
+class _Clarity:
+    """Sum of p log p over the memberships of a block, and its rows."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __call__(self, block: Block, precomputed: Any) -> tuple[float, int]:
+        shares = self.model.memberships(block, precomputed)
+        return float((shares * np.log(np.maximum(shares, np.finfo(float).tiny))).sum()), len(shares)
 
 
 class _Expected:

@@ -24,12 +24,11 @@ class RowStateMixin(AnswersMixin):
         -------
         (n_rows,) array of nats at the best unknowns
         """
-        return self._ask(X).by_rows("fold_in")
+        return self._by_rows(X, "fold_in")
 
     def _log_likelihood(self, X: Any) -> tuple[float, int]:
         """Log-likelihood at the best unknowns, which is what the parameters of the rows buy in BIC and AIC."""
-        scores = self.fold_in_scores(X)
-        return float(scores.sum()), len(scores)
+        return self._summed_scores(X, "fold_in")
 
     def _training_log_likelihood(self, source: Any) -> float:
         """The same, weighted, for the training table."""

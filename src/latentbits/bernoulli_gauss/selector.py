@@ -16,6 +16,7 @@ from ..base.options import Check, Flag, Number, Share, Whole, option_fields
 from ..base.saving import SavesMixin
 from ..base.shell import keep_columns
 from ..base.sklearn_api import check_is_fitted, clone
+from ..data.giving_back import is_dask
 from ..data.matching import reordered
 from ..data.source import open_source
 from ..data.values import REALS
@@ -160,9 +161,21 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
 
         Returns
         -------
-        (n_rows, n_kept) table
+        (n_rows, n_kept) table, a lazy one of Dask for one of Dask's
         """
+        if is_dask(X):
+            return self._kept_lazily(X)
         return self._asked(super().transform, reordered(X, getattr(self, "feature_names_in_", None)))
+
+    def _kept_lazily(self, X: Any) -> Any:
+        """The columns of a Dask table that are kept."""
+        check_is_fitted(self, "scores_")
+        X, kept = reordered(X, getattr(self, "feature_names_in_", None)), np.flatnonzero(self.support_mask_)
+        if X.shape[1] != self.n_features_in_:
+            raise InputError(
+                f"X has {X.shape[1]} features, but {self._name} is expecting {self.n_features_in_} features as input."
+            )
+        return X[[X.columns[j] for j in kept]] if hasattr(X, "columns") else X[:, kept]
 
     def inverse_transform(self, X: Any) -> Any:
         """A table with all features, those that are not kept 0.

@@ -150,10 +150,12 @@ class DaskSource:
 
         low, high = int(self.starts[b]), int(self.starts[b + 1])
         pieces, slices = [], []
-        for p, partition in enumerate(self._partitions):
+        first = int(np.searchsorted(self._bounds, low, side="right")) - 1
+        last = int(np.searchsorted(self._bounds, high, side="left"))
+        for p in range(first, last):
             begin, end = int(self._bounds[p]), int(self._bounds[p + 1])
-            if begin < high and end > low:
-                pieces.append(partition)
+            if begin < high and end > low:  # not an empty partition
+                pieces.append(self._partitions[p])
                 slices.append((max(low - begin, 0), min(high, end) - begin))
         weights = None if self._weights is None else self._weights[low:high]
         columns = None if self.labels.columns is None else list(self.labels.columns)
@@ -262,6 +264,22 @@ def by_partition(X: Any, answer: Callable[[Any, int], Any], names: Any) -> Any:
 
     Rows are counted only when a partition is computed, as far as Dask does not know their number.
     """
+    parts, known = _recipes(X, answer)
+    return _frame_of(X, parts, names) if _is_frame(X) else _array_of(X, parts, known)
+
+
+def by_partition_rows(X: Any, answer: Callable[[Any, int], Any], example: Any) -> Any:
+    """The Dask array of ``answer(partition, its first row)``, one entry per row as in ``example``; nothing is computed."""
+    import dask.array as da
+
+    parts, known = _recipes(X, answer)
+    shape, meta = example.shape[1:], np.empty((0,) * example.ndim, example.dtype)
+    pieces = [da.from_delayed(part, shape=(n, *shape), dtype=meta.dtype, meta=meta) for part, n in zip(parts, known)]
+    return da.concatenate(pieces, axis=0, allow_unknown_chunksizes=True)
+
+
+def _recipes(X: Any, answer: Callable[[Any, int], Any]) -> tuple[list[Any], list[Any]]:
+    """Recipes of the answers about the partitions, and the numbers of their rows, NaN where they are not known."""
     import dask
 
     frame = _is_frame(X)
@@ -274,7 +292,7 @@ def by_partition(X: Any, answer: Callable[[Any, int], Any], names: Any) -> Any:
     for piece, n in zip(pieces, known):
         parts.append(run(held, piece, start))
         start = start + int(n) if n == n and isinstance(start, int) else dask.delayed(add)(start, count(piece))
-    return _frame_of(X, parts, names) if frame else _array_of(X, parts, known)
+    return parts, known
 
 
 def _answered(answer: Callable[[Any, int], Any], piece: Any, start: int) -> Any:

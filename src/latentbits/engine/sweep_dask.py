@@ -21,7 +21,8 @@ from ..data.convert import Binarize
 from ..data.dask import assemble, on_cluster
 from ..data.giving_back import like, stacked, stays_sparse
 from ..data.reading import Reading
-from ..data.source import cut
+from ..data.source import block_of_rows, cut
+from ..data.values import Reals
 from .protocols import BlockFunction, Rows
 from .stats import add
 from .sweep import one_blas_thread
@@ -184,16 +185,36 @@ class PartAnswer:
 
     def __call__(self, piece: Any, start: int) -> Any:
         """The answer, as the kind of table that the partition is; ``start`` is its first row in the whole table."""
-        n_rows = int(piece.shape[0])
-        if n_rows == 0:
+        parts = self.parts(piece, start)
+        if not parts:
             shape = (0, self.n_columns)
             return like(piece, sp.csr_array(shape) if stays_sparse(piece) else np.empty(shape), self.names)
-        starts = cut(n_rows, self.block_rows, (n_rows, self.n_columns), self.work).tolist()
-        parts = [self._of_rows(piece, low, high, start) for low, high in pairwise(starts)]
         return like(piece, stacked(parts), self.names)
+
+    def parts(self, piece: Any, start: int) -> list[Any]:
+        """Answers about some rows at a time."""
+        n_rows = int(piece.shape[0])
+        if n_rows == 0:
+            return []
+        starts = cut(n_rows, self.block_rows, (n_rows, self.n_columns), self.work).tolist()
+        return [self._of_rows(piece, low, high, start) for low, high in pairwise(starts)]
 
     def _of_rows(self, piece: Any, low: int, high: int, start: int) -> Any:
         """The answer about some rows."""
         place = (start + low, None, self.binarize, False, self.owner, self.names, self.reading)
         block = assemble([piece], [(low, high)], *place, self.names if hasattr(piece, "columns") else None)
         return _call(self.question, block, self.precomputed)
+
+
+class RowsAnswer(PartAnswer):
+    """A question with one answer, a number or several, per row."""
+
+    def __call__(self, piece: Any, start: int) -> Any:
+        """The answers (n,) or (n, m) about the rows of a partition."""
+        parts = self.parts(piece, start)
+        return np.concatenate(parts) if parts else self.example()[:0]
+
+    def example(self) -> Any:
+        """The answer about a row of zeros: its shape and type are those of all."""
+        nothing: Any = np.zeros((1, self.n_columns), np.float64 if isinstance(self.binarize, Reals) else np.uint8)
+        return _call(self.question, block_of_rows(0, nothing, None, False), self.precomputed)

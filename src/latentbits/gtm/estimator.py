@@ -433,8 +433,8 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
             raise InputError(f"{self._name}: kind must be 'mean', 'mode' or 'refined'; got {kind!r}.")
         if kind == "refined":
             self._needs_smooth("kind='refined'")
-            return self._ask(X).by_rows(_Refined(self._model))
-        return self._ask(X).by_rows(self._model.represent if kind == "mean" else self._model.modes)
+            return self._by_rows(X, _Refined)
+        return self._by_rows(X, "represent" if kind == "mean" else "modes")
 
     def summary(self) -> str:
         """A few lines on the fit: map, value, starts, convergence, and how much of the map is used.

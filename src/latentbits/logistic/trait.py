@@ -117,7 +117,7 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
         (n_rows,) array of lower bounds
         """
         self._check_fitted()
-        return self._ask(X).by_rows("bound")
+        return self._by_rows(X, "bound")
 
     def inverse_transform(self, scores: Any) -> Any:
         """P(cell = 1) of rows with given scores."""

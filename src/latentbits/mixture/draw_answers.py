@@ -119,7 +119,7 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         self._check_fitted()
         if not self.include_new:
             raise InputError(f"{self._name}: novelty needs include_new=True.")
-        return self._ask(X).by_rows("novelty")
+        return self._by_rows(X, "novelty")
 
     def coclustering(self, rows: Any = None, chain: int | None = None) -> Any:
         """How often two rows of the fitted table are in one block, over the kept draws.

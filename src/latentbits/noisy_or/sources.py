@@ -38,8 +38,7 @@ class Sources(LatentBitsEstimator):
         -------
         (n_rows, n_components) array of 0 and 1
         """
-        self._check_fitted()
-        return (self._ask(X).by_rows("represent") > 0.5).astype(np.uint8)
+        return (self._by_rows(X, "represent") > 0.5).astype(np.uint8)
 
     def encode(self, X: Any) -> Any:
         """Rows in K bits each: the sources that are on, packed into bytes.
@@ -161,11 +160,10 @@ class Sources(LatentBitsEstimator):
         self._check("method", method, OneOf(METHODS))
         self._check_fitted()
         if method == "bound":
-            return self._ask(X).by_rows("log_prob")
+            return self._by_rows(X, "log_prob")
         if method == "importance":
             return self.importance_scores(X, n_draws, random_state).value
-        scores_of = RowScores(self._model)
-        return self._ask(X).by_rows(scores_of.mean_field if method == "mean_field" else scores_of.exact)
+        return self._by_rows(X, lambda model: getattr(RowScores(model), method))
 
     def importance_scores(self, X: Any, n_draws: int = 200, random_state: Any = 0) -> Estimate:
         """Log-likelihood of every row from draws of its sources, with standard errors: what compares with other families.
@@ -209,7 +207,7 @@ class Sources(LatentBitsEstimator):
         self._check_fitted()
         self._check("n_sweeps", n_sweeps, Whole(1, most=MOST_DRAWS))
         self._check("n_burn", n_burn, Whole(0, most=MOST_DRAWS))
-        return self._ask(X).by_rows(RowScores(self._model, seed_of(random_state), int(n_sweeps), int(n_burn)).gibbs)
+        return self._by_rows(X, lambda model: RowScores(model, seed_of(random_state), int(n_sweeps), int(n_burn)).gibbs)
 
     def _standing(self, probabilities: Any) -> Any:
         """Links are ranked as they are: a weak one says nothing against its column."""
