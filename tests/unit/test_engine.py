@@ -19,7 +19,7 @@ from latentbits.engine.em import EMOptions, Point, State, em
 from latentbits.engine.restarts import Bookmark, fit_restarts
 from latentbits.engine.stats import Lowest, TreeSum, add, flatten, scale, shape_of, unflatten
 from latentbits.engine.sweep import LocalSweep
-from latentbits.errors import FileError, FitError, MonotonicityError, ObjectiveFellWarning
+from latentbits.errors import FileError, FitError, MonotonicityError, NotConvergedWarning, ObjectiveFellWarning
 
 from .toys import Asking, Coin, CoinParams, Effort, EffortParams, Falling, Staged
 
@@ -471,3 +471,64 @@ def test_blas_has_one_thread_while_any_sweep_runs():
     with pytest.raises(ZeroDivisionError), one_blas_thread():
         raise ZeroDivisionError
     assert threads() == before
+
+
+def test_blas_keeps_to_one_thread_whichever_thread_asks():
+    """Releases of threadpoolctl from 3.8 on let the first thread of a process decide, and do nothing for others."""
+    from threading import Thread
+
+    from latentbits.engine.sweep import _libraries, one_blas_thread
+
+    def told():
+        with one_blas_thread():
+            seen.append([library.get_num_threads() for library in _libraries()])
+
+    before = [library.get_num_threads() for library in _libraries()]
+    seen: list[list[int]] = []
+    told()
+    for _ in range(2):
+        thread = Thread(target=told)
+        thread.start()
+        thread.join()
+    assert seen == [[1] * len(before)] * 3
+    assert [library.get_num_threads() for library in _libraries()] == before
+
+
+class TestStartsSideBySide:
+    def fit(self, n_jobs, **options):
+        from latentbits import BernoulliMixture
+        from latentbits.datasets import make_mixture
+
+        X = make_mixture(400, 20, 3, spread=2.0, random_state=0).data
+        return BernoulliMixture(3, n_init=5, random_state=0, n_jobs=n_jobs, **options).fit(X)
+
+    def test_they_end_as_one_after_the_other(self):
+        one, two = self.fit(1), self.fit(2)
+        assert np.array_equal(one.components_, two.components_)
+        assert one.restarts_ == two.restarts_ and one.history_ == two.history_
+
+    def test_those_that_wait_are_compared_as_one_after_the_other(self):
+        from latentbits import NoisyOrComponentAnalysis
+        from latentbits.base import screening
+        from latentbits.datasets import make_mixture
+
+        X = make_mixture(9000, 8, 3, spread=2.0, random_state=0).data
+        assert screening.sample_size(len(X)) > 0
+        ends = []
+        with pytest.warns(NotConvergedWarning):
+            for n_jobs in (1, 4):
+                model = NoisyOrComponentAnalysis(2, n_init=4, max_iter=30, random_state=0, n_jobs=n_jobs)
+                ends.append(model.fit(X))
+        assert {row["went_on"] for row in ends[0].restarts_} == {True, False}
+        assert ends[0].restarts_ == ends[1].restarts_
+        assert np.array_equal(ends[0].components_, ends[1].components_)
+
+    def test_a_time_limit_stops_them_all(self):
+        with pytest.warns(NotConvergedWarning, match="time_limit"):
+            model = self.fit(2, time_limit=1e-9, tol=0.0)
+        assert all(row["n_iter"] <= 2 for row in model.restarts_)
+
+    def test_callbacks_hear_one_start_after_the_other(self):
+        heard = []
+        self.fit(2, callbacks=[lambda event: heard.append(event.restart)])
+        assert heard == sorted(heard)

@@ -17,8 +17,19 @@ from ..data.summary import Totals
 from ..engine import events
 from ..engine.em import EMOptions
 from ..engine.protocols import Rows, Sweep
-from ..engine.restarts import Bookmark, Given, InitParams, Restart, Result, Starts, checkpoint_seed, fit_restarts
-from ..engine.sweep import sweep_of
+from ..engine.restarts import (
+    Alone,
+    Bookmark,
+    Given,
+    InitParams,
+    Restart,
+    Result,
+    Starts,
+    checkpoint_seed,
+    fit_restarts,
+)
+from ..engine.sweep import LocalSweep, sweep_of
+from ..engine.together import Together, active_client, n_workers
 from ..errors import InputError
 from .callbacks import SklearnCallbacks
 from .common import digest_of, seed_of
@@ -134,23 +145,46 @@ class FittingMixin(DoubtsMixin):
         screens = n_init > 1 and start.rows is None and self._screens(model, sums)
         if screens and not model.screened_passes:
             screening = screen_starts(start, n_init, options, self._time_is_over(began))
+        begins = start if screening is None else screening
+        n_starts = n_init if screening is None else screening.n_going_on
+        pause = model.screened_passes if screens else 0
+        listener = self._listeners(n_init, X, time.monotonic() - began)
         result = fit_restarts(
             model,
             sweep,
-            start if screening is None else screening,
-            n_init if screening is None else screening.n_going_on,
+            begins,
+            n_starts,
             options,
-            self._listeners(n_init, X, time.monotonic() - began),
+            listener,
             f"{self._name} (K={self._size})",
             self._bookmark(sums, digest, seed, warm),
             model.params_type,
-            model.screened_passes if screens else 0,
+            pause,
+            self._together(Alone(model, begins, sweep, options, pause, listener), n_starts),
         )
         self._store_result(model, sweep, result, sums)
         if screening is not None:
             self.restarts_ = _screened_rows(screening, self.restarts_)
             numbers = [start.number for start in screening.starts[: len(self.history_)]]
             self.history_ = [self.history_[place] for place in np.argsort(numbers)]
+
+    def _together(self, whole: Alone, n_starts: int) -> Together | None:
+        """How starts run side by side; None: one after the other, as checkpoints and callbacks want them.
+
+        On the workers of an active Dask client; else in threads, where blocks do not keep those busy.
+        """
+        if n_starts < 2 or self.checkpoint is not None or self.callbacks or getattr(self, "_skl_callbacks", None):
+            return None
+        client, sweep = active_client(), whole.sweep.alone()
+        there = isinstance(sweep, LocalSweep) and client is not None and self.time_limit is None
+        listener = None if there or whole.listener is None else events.InTurn(whole.listener)
+        shared = whole._replace(start=whole.start.on(sweep), sweep=sweep, listener=listener)
+        if there:
+            return Together(shared, client=client)
+        n_jobs = effective_n_jobs(self.n_jobs) if client is None else n_workers(client)
+        if n_jobs < 2 or (client is None and sweep.n_blocks >= 2 * n_jobs):
+            return None
+        return Together(shared, min(n_jobs, n_starts), kind="here")
 
     def _pass_work(self, sums: Totals) -> float:
         """About how many multiplications a pass takes."""

@@ -53,6 +53,10 @@ class Screening:
         """The better half of those that did not fail."""
         return max(1, sum(not start.error for start in self.starts) // 2)
 
+    def on(self, sweep: Sweep) -> Screening:
+        """The same by another sweep over the table."""
+        return replace(self, sweep=sweep, anew=self.anew.on(sweep))
+
     def __call__(self, place: int) -> Point:
         """Where the start at a place of the ranking goes on."""
         start = self.starts[place]

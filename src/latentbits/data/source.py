@@ -104,6 +104,12 @@ class TableSource:
             self._reader = None
         self.reading: Reading | None = getattr(reader, "reading", None)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_kept": {}, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=Lock())
+
     @property
     def n_blocks(self) -> int:
         """Number of blocks."""

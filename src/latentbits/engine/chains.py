@@ -11,16 +11,14 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from ..data.block import Float
-from ..data.dask import on_cluster
 from ..declared import Array, Count, MisfitError, Plain, Sizes, check
 from ..errors import ClusterError
 from .checkpoint import write_sealed
@@ -29,6 +27,7 @@ from .events import Begin, End, Listener, Progress
 from .restarts import Bookmark, foreign, read_bookmark, refuse_foreign
 from .stats import flatten, shape_of, unflatten
 from .sweep import one_blas_thread
+from .together import Together
 
 
 class Runner(Protocol):
@@ -133,29 +132,11 @@ def _begin(process: Process, number: int) -> Any:
         return process.start(number)
 
 
-class Pool:
+class Pool(Together):
     """Runs calls about one process side by side: joblib's threads (or the user's joblib backend), or Dask futures."""
 
     def __init__(self, process: Process, n_jobs: int = 1, client: Any = None) -> None:
-        self.process, self.client = process, client if process.together else None
-        self.n_jobs = n_jobs if process.together else 1
-        self.placed = None if self.client is None else self.client.scatter(process, broadcast=True)
-
-    @property
-    def width(self) -> int:
-        """Chains that are advanced at a time."""
-        return self.n_jobs if self.client is None else max(1, len(self.client.scheduler_info()["workers"]))
-
-    def map(self, function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> list[Any]:
-        """``function(process, *call)`` for every call."""
-        if self.client is not None:
-            with on_cluster(self.client):
-                futures = [self.client.submit(function, self.placed, *call, pure=False) for call in calls]
-                return list(self.client.gather(futures))
-        if len(calls) == 1 or self.n_jobs == 1:
-            return [function(self.process, *call) for call in calls]
-        jobs = (delayed(function)(self.process, *call) for call in calls)
-        return list(Parallel(n_jobs=self.n_jobs, prefer="threads")(jobs))
+        super().__init__(process, n_jobs if process.together else 1, client if process.together else None)
 
 
 def run_chains(

@@ -7,6 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any, NamedTuple
 
 from .em import Step
@@ -78,6 +79,20 @@ class Several(Listener):
         """Pass on."""
         for listener in self.listeners:
             listener.end(event)
+
+
+class InTurn(Listener):
+    """Passes events of several threads on to one listener, one at a time; when it asks one to stop, all stop."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.listener, self.every_step = listener, listener.every_step
+        self.lock, self.stopped = Lock(), False
+
+    def step(self, event: Progress) -> bool:
+        """Pass on."""
+        with self.lock:
+            self.stopped = self.listener.step(event) or self.stopped
+            return self.stopped
 
 
 class LogLines(Listener):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from .em import EMOptions, Point, State, Step, em, seen_in_double
 from .events import Begin, End, Listener, Progress
 from .protocols import HasRowState, Model, Params, Rows, StagedModel, SummarisesRestarts, Sweep
 from .stats import flatten, shape_of, unflatten, widened
+from .together import Together
 
 # Two starts that end closer than this (relative) are said to have found the same value.
 SAME_VALUE = 1e-5
@@ -45,6 +46,10 @@ class Starts:
     init: InitParams
     seed: int
     rows: Rows | None = None
+
+    def on(self, sweep: Sweep) -> Starts:
+        """The same by another sweep over the table."""
+        return replace(self, sweep=sweep)
 
     def params(self, restart: int) -> Params:
         """Starting parameters."""
@@ -177,12 +182,14 @@ def fit_restarts(
     bookmark: Bookmark | None = None,
     params_type: Any = None,
     pause: int = 0,
+    together: Together | None = None,
 ) -> Result:
     """Run EM from ``start(0)``, ``start(1)``, ... and return the best.
 
     A start that fails is recorded and left out; the fit fails only if all do.  ``params_type`` is the NamedTuple of the
     parameters, for reading a checkpoint back.  With ``pause`` all starts wait after so many passes of their last stage, and
-    the better half of them goes on.
+    the better half of them goes on.  With ``together`` starts run side by side, and there is no bookmark; it shares what
+    :func:`alone` needs.
     """
     run = _Run(0, None, [], [], None, [])
     if n_init < 1 or options.max_iter < 1:
@@ -192,6 +199,8 @@ def fit_restarts(
     listener.begin(Begin(name, n_init, options.max_iter))
     stopped = False
     try:
+        if together is not None:
+            run, stopped = _side_by_side(together, run, n_init, options, listener, pause)
         while run.number < n_init and not stopped:
             run, stopped = _one_start(model, sweep, start, options, listener, run, bookmark, pause)
             if not stopped:  # a start that was stopped has written where it stands
@@ -210,6 +219,69 @@ def fit_restarts(
         raise FitError(f"none of the {n_init} starts could be completed; the first failed with: {first}")
     order = sorted(range(len(run.ended)), key=lambda i: run.ended[i].number)
     return Result(run.best, best, [run.ended[i] for i in order], stopped, [run.summaries[i] for i in order])
+
+
+class Alone(NamedTuple):
+    """What a start needs to run beside others, wherever it does."""
+
+    model: Model
+    start: Any  # from a number to a point; ``on(sweep)`` is the same by another sweep
+    sweep: Any
+    options: EMOptions
+    pause: int
+    listener: Listener | None  # None: nobody listens there
+
+
+def alone(shared: Alone, number: int, waited: Paused | None) -> tuple[_Run, bool]:
+    """Carry one start to its end, or to where it waits; ``waited`` is where it did."""
+    run = _Run(number, None, [], [], None, [], () if waited is None else (waited,))
+    run = run if waited is None else _going_on(run)
+    pause = shared.pause if waited is None else 0
+    listener = Listener() if shared.listener is None else shared.listener
+    return _one_start(shared.model, shared.sweep, shared.start, shared.options, listener, run, None, pause)
+
+
+def _side_by_side(
+    together: Together, run: _Run, n_init: int, options: EMOptions, listener: Listener, pause: int
+) -> tuple[_Run, bool]:
+    """All starts, and then those that waited and are better, side by side; put together in the order of their numbers."""
+    tells = together.shared.listener is None
+    found, stopped = _gathered(together, [(number, None) for number in range(n_init)], options, listener, tells)
+    for one in found:
+        run = _with_other(run, one)
+    run = _left_behind(run, max(1, n_init // 2))
+    if run.paused and not stopped:
+        calls = [(paused.number, paused) for paused in run.paused]
+        found, stopped = _gathered(together, calls, options, listener, tells)
+        run = run._replace(paused=())
+        for one in found:
+            run = _with_other(run, one)
+    return run._replace(number=n_init), stopped
+
+
+def _gathered(
+    together: Together, calls: Sequence[tuple[int, Paused | None]], options: EMOptions, listener: Listener, tells: bool
+) -> tuple[list[_Run], bool]:
+    """The runs of starts, in their order, and whether one was stopped; ``tells`` the listener of each as it comes."""
+    found: dict[int, _Run] = {}
+    stopped = False
+    for place, (one, was_stopped) in together.run(alone, calls):
+        found[place], stopped = one, stopped or was_stopped
+        if tells and one.best is not None and one.ended:
+            ended = one.ended[-1]
+            state = State(one.best, ended.n_iter)
+            listener.step(
+                Progress(ended.number, Step("em", one.best, ended.objective, 0.0, True, state), options.scale)
+            )
+    return [found[place] for place in sorted(found)], stopped
+
+
+def _with_other(run: _Run, other: _Run) -> _Run:
+    """With what a start that ran alone has come to."""
+    run = run._replace(paused=(*run.paused, *other.paused))
+    for ended, summary in zip(other.ended, other.summaries):
+        run = _with_end(run, ended, other.best, summary)
+    return run
 
 
 def _left_behind(run: _Run, n_going_on: int) -> _Run:

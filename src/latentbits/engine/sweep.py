@@ -41,7 +41,7 @@ def one_blas_thread() -> Iterator[None]:
         if _OneThread.n_sweeps == 0:
             _OneThread.before = tuple(library.get_num_threads() for library in libraries)
             for library in libraries:
-                library.set_num_threads(1)
+                _set_threads(library, 1)
         _OneThread.n_sweeps += 1
     try:
         yield
@@ -50,7 +50,20 @@ def one_blas_thread() -> Iterator[None]:
             _OneThread.n_sweeps -= 1
             if _OneThread.n_sweeps == 0:
                 for library, n_threads in zip(libraries, _OneThread.before):
-                    library.set_num_threads(n_threads)
+                    _set_threads(library, n_threads)
+
+
+def _set_threads(library: Any, n_threads: int) -> None:
+    """Give a library so many threads, from whichever thread it is asked.
+
+    Since release 3.8 threadpoolctl lets one thread of a process decide, the first that did, and does nothing for others.
+    """
+    release = getattr(library, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+    library.set_num_threads(n_threads)
+    if release is not None:
+        release()
 
 
 class LocalSweep:
@@ -71,6 +84,13 @@ class LocalSweep:
         # Out of order more partial sums wait for their neighbours, which few blocks can afford.
         by_work = getattr(source, "by_work", None) if 1 < self.n_blocks <= 8 * self.n_jobs else None
         self.order: Sequence[int] = range(self.n_blocks) if by_work is None else by_work()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "pool": None}
+
+    def alone(self) -> LocalSweep:
+        """The same on one thread, for one of several jobs that run side by side."""
+        return LocalSweep(self.source, 1)
 
     def _each(self, call: Callable[[int], Any], take: Callable[[int, Any], None]) -> None:
         """``take(b, call(b))`` for every block number, in any order, one ``take`` at a time."""
@@ -159,7 +179,8 @@ class _Work:
 def sweep_of(source: Source, n_jobs: int = 1) -> Any:
     """The sweep for a source: on the Dask workers if the table is theirs and a client is at hand, else here."""
     if hasattr(source, "delayed"):
-        from .sweep_dask import DaskSweep, active_client
+        from .sweep_dask import DaskSweep
+        from .together import active_client
 
         client = active_client()
         if client is not None:

@@ -30,18 +30,6 @@ from .sweep import one_blas_thread
 ANCHOR = 20
 
 
-def active_client() -> Any:
-    """The distributed client of this process, or None."""
-    try:
-        from distributed import get_client
-    except ImportError:
-        return None
-    try:
-        return get_client()
-    except ValueError:
-        return None
-
-
 def aligned(value: Any) -> Any:
     """A value with its arrays at whole addresses, as they are in process.
 
@@ -105,6 +93,10 @@ class DaskSweep:
         with on_cluster(client):
             self.blocks: list[Any] = client.compute([source.delayed(b) for b in range(self.n_blocks)])
         self.passes = 0
+
+    def alone(self) -> DaskSweep:
+        """Itself: the blocks are with the workers, who take what comes from several jobs as it comes."""
+        return self
 
     def _submit(self, fn: Callable[..., Any], *args: Any) -> Any:
         return self.client.submit(fn, *args, pure=False)

@@ -1,0 +1,103 @@
+"""Independent pieces of one job, side by side: in joblib's threads or processes, or on the workers of a Dask client.
+
+What a piece gives does not depend on where it runs, or on what runs beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from ..data.dask import on_cluster
+
+
+def active_client() -> Any:
+    """The distributed client of this process, or None; none either inside a task, which would wait for its own workers."""
+    if "distributed" not in sys.modules:  # whose clients, if there were one, would have brought it
+        return None
+    from distributed import get_client, get_worker
+
+    try:
+        get_worker()
+        return None
+    except ValueError:
+        pass
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+class Together:
+    """Runs ``function(shared, *call)`` for several calls.
+
+    Parameters
+    ----------
+    shared : object
+        What all calls need; sent once to every worker.
+    n_jobs : int
+        Threads or processes here.
+    client : distributed.Client, optional
+        Whose workers run the calls instead.
+    kind : {"threads", "processes", "here"}
+        What is used without a client, unless the user has chosen a backend of joblib's (``joblib.parallel_config``); "here":
+        threads, whatever was chosen.
+    """
+
+    def __init__(self, shared: Any, n_jobs: int = 1, client: Any = None, kind: str = "threads") -> None:
+        self.shared, self.n_jobs, self.client = shared, n_jobs, client
+        self.where = {"require": "sharedmem"} if kind == "here" else {"prefer": kind}
+        self._placed: Any = None
+
+    @property
+    def width(self) -> int:
+        """Calls that run at a time."""
+        return self.n_jobs if self.client is None else max(1, n_workers(self.client))
+
+    def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        """Pairs of the place of a call and its result, as they come."""
+        if self.client is not None:
+            yield from self._on_workers(function, calls)
+        elif len(calls) == 1 or self.n_jobs == 1:
+            for place, call in enumerate(calls):
+                yield place, function(self.shared, *call)
+        else:
+            jobs = (delayed(_numbered)(place, function, self.shared, call) for place, call in enumerate(calls))
+            yield from Parallel(n_jobs=self.n_jobs, return_as="generator_unordered", **self.where)(jobs)
+
+    def _on_workers(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+        """The same on the workers; a worker that is lost costs what it had in hand, which another one takes over."""
+        from distributed import as_completed
+
+        with on_cluster(self.client):
+            if self._placed is None:
+                self._placed = self.client.scatter(self.shared, broadcast=True, hash=False)
+            futures = [self.client.submit(function, self._placed, *call, pure=False) for call in calls]
+            place = {future.key: i for i, future in enumerate(futures)}
+            waiting = as_completed(futures, with_results=True)
+            futures.clear()  # what has come is let go
+        try:
+            while place:
+                with on_cluster(self.client):
+                    future, result = next(waiting)
+                yield place.pop(future.key), result
+        finally:
+            waiting.clear()
+
+    def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """All results, in the order of the calls."""
+        found = dict(self.run(function, calls))
+        return [found[place] for place in range(len(calls))]
+
+
+def n_workers(client: Any) -> int:
+    """Threads that the workers of a client have just now."""
+    return int(sum(client.nthreads().values()))
+
+
+def _numbered(place: int, function: Callable[..., Any], shared: Any, call: tuple[Any, ...]) -> tuple[int, Any]:
+    """A call and its place."""
+    return place, function(shared, *call)
