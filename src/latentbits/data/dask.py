@@ -103,8 +103,8 @@ def _is_gone(client: Any) -> bool:
 def _lost(what: str) -> ClusterError:
     """The error that tells of the loss."""
     return ClusterError(
-        f"the Dask cluster was lost ({what}). Start it anew and connect a new Client: a fit with checkpoint=<path> then goes "
-        "on from the file when it is called again."
+        f"the Dask cluster was lost ({what}). Start it anew and connect a new Client: a fit or a comparison with "
+        "checkpoint=<path> then goes on from there when it is called again, and so does `latentbits explore --resume`."
     )
 
 

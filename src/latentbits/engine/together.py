@@ -66,7 +66,9 @@ class Together:
                 yield place, function(self.shared, *call)
         else:
             jobs = (delayed(_numbered)(place, function, self.shared, call) for place, call in enumerate(calls))
-            yield from Parallel(n_jobs=self.n_jobs, return_as="generator_unordered", **self.where)(jobs)
+            yield from Parallel(n_jobs=self.n_jobs, return_as="generator_unordered", max_nbytes=None, **self.where)(
+                jobs
+            )
 
     def _on_workers(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         """The same on the workers; a worker that is lost costs what it had in hand, which another one takes over."""

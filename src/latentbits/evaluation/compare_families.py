@@ -15,10 +15,12 @@ from .. import __version__
 from ..base import quiet
 from ..base.options import Whole
 from ..base.passes import table_sums
+from ..base.sklearn_api import effective_n_jobs
 from ..data.holdout import HiddenRows, RowsSource
 from ..data.rng import stream
 from ..data.source import Source, open_source
 from ..engine.sweep import sweep_of
+from ..engine.together import Together, active_client
 from ..errors import FitError, InputError, LatentBitsError, LatentBitsWarning
 from ..families import TableSize
 from .candidates import Candidate, candidates_for, check_sizes, size_text
@@ -29,6 +31,7 @@ from .plan import MOST_FOLDS, Plan, default_budget, n_left, planned
 from .scores import Answers, Questions
 
 CHOICE = 1000  # number of the draw of cells by which sizes are chosen
+WORTH_PROCESSES = 30.0  # nominal seconds from which on fits have processes of their own
 MOST_CELLS = 1_000_000  # hidden cells per fold: more would not change a verdict
 
 
@@ -46,6 +49,7 @@ def compare(
     binarize: float | None = None,
     progress: Callable[[float, float, str], None] | None = None,
     checkpoint: Any = None,
+    client: Any = None,
 ) -> Comparison:
     """Which kind of hidden structure predicts the cells of a table best.
 
@@ -76,13 +80,15 @@ def compare(
     random_state : int
         Which cells and rows, and the seeds of the fits.
     n_jobs : int, optional
-        Threads of every fit.
+        Fits at a time, in processes of their own; of a small comparison the threads of every fit.
     binarize : float, optional
         Cells above it are 1, others 0.
     progress : function, optional
         Called with (done, total, note) in nominal seconds.
     checkpoint : path, optional
         Folder for finished parts; a later call with the same table and options goes on from there.
+    client : distributed.Client, optional
+        Whose workers do the fits, as many at a time as they have threads; by default the active client, if there is one.
 
     Returns
     -------
@@ -129,6 +135,7 @@ def compare(
         cells,
         int(random_state),
         n_jobs,
+        active_client() if client is None else client,
         Store(checkpoint, run.hexdigest()),
         progress or _silent,
     )
@@ -171,6 +178,58 @@ class _Asked(NamedTuple):
     about: Fitted
 
 
+class _Task(NamedTuple):
+    """A fit that depends on no other."""
+
+    key: str  # under which its outcome is kept
+    one: Candidate
+    size: Any
+    options: Any
+    n_rows: int
+    function: Callable[..., Any]  # what is done with the fitted model
+    what: str  # in words
+
+
+def size_loss(hidden: HiddenRows, one: Candidate, size: Any, options: Any, seed: int, n_jobs: int | None) -> Any:
+    """Mean log-loss of the cells that are hidden for the choice, as it is kept."""
+    loss, note = float("inf"), ""
+    with quiet(LatentBitsWarning):
+        try:
+            fitted = one.estimator(size, options, seed, n_jobs).fit(hidden)
+            loss = float(log_losses(_questions(hidden).values, predict_hidden(fitted, hidden, n_jobs)).mean())
+        except _failures(one) as error:
+            note = str(error)
+    return {"loss": loss, "note": note}, {}
+
+
+def answers_of(
+    asked: tuple[HiddenRows, RowsSource | None], one: Candidate, size: Any, options: Any, seed: int, n_jobs: int | None
+) -> Any:
+    """The answers of a new fit about hidden cells and held-out rows, as they are kept."""
+    hidden, held = asked
+    begin, arrays, kind, note, fitted = time.perf_counter(), {}, "", "", None
+    with quiet(LatentBitsWarning):
+        try:
+            fitted = one.estimator(size, options, seed, n_jobs).fit(hidden)
+            filled = predict_hidden(fitted, hidden, n_jobs)
+            if not np.isfinite(filled).all():
+                raise FitError("it gave probabilities that are no numbers.")
+            arrays["probabilities"] = filled
+            scores, kind = _row_scores(fitted, held)
+            if scores is not None:
+                arrays["row_scores"] = scores
+        except _failures(one) as error:
+            note = str(error)
+    content = {
+        "seconds": time.perf_counter() - begin,
+        "n_iter": int(getattr(fitted, "n_iter_", 0)),
+        "settled": bool(getattr(fitted, "converged_", True)),
+        "row_kind": kind,
+        "note": note,
+    }
+    return content, arrays
+
+
 @dataclass
 class _Job:
     """A comparison in progress."""
@@ -182,10 +241,21 @@ class _Job:
     cells: float
     seed: int
     n_jobs: int | None
+    client: Any
     store: Store
     tell: Callable[[float, float, str], None]
     done: float = 0.0
     choices: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def side_jobs(self) -> int:
+        """Fits at a time in processes of their own, where there is enough to do for these to pay."""
+        return effective_n_jobs(self.n_jobs) if self.plan.seconds >= WORTH_PROCESSES else 1
+
+    @property
+    def fit_jobs(self) -> int | None:
+        """Threads of every fit."""
+        return self.n_jobs if self.client is None and self.side_jobs == 1 else 1
 
     def run(self, candidates: list[Candidate]) -> Comparison:
         """All folds, then the result."""
@@ -201,8 +271,8 @@ class _Job:
             )
             held = RowsSource(self.source, drawn.held) if len(drawn.held) else None
             questions.append(_questions(hidden))
-            for one in candidates:
-                answers[one.name].append(self.asked(one, chosen[one.name], fold, hidden, held))
+            for name, asked in self.asked(candidates, chosen, fold, hidden, held).items():
+                answers[name].append(asked)
         self.tell(self.plan.seconds, self.plan.seconds, "families compared")
         return self.result(candidates, questions, answers)
 
@@ -211,6 +281,28 @@ class _Job:
         first = stream(self.seed, "rows", 0).permutation(self.table.n_rows)
         held, others = np.sort(first[: self.plan.n_held]), first[self.plan.n_held :]
         return _Fold(others if fold == 0 else stream(self.seed, "rows", fold).permutation(others), held)
+
+    def gathered(self, shared: Any, tasks: list[_Task]) -> list[Any]:
+        """What was kept of tasks, or is done now, side by side if there is somebody to do it; in the order of the tasks."""
+        found = {i: kept for i, task in enumerate(tasks) if (kept := self.store.get(task.key)) is not None}
+        left = [i for i in range(len(tasks)) if i not in found]
+        for i in found:
+            self.spent(tasks[i])
+        calls = [(tasks[i].one, tasks[i].size, tasks[i].options, self.seed, self.fit_jobs) for i in left]
+        together = Together(shared, self.side_jobs, self.client, "processes")
+        one_by_one = together.width == 1
+        if left and one_by_one:
+            self.note(tasks[left[0]])
+        for n_done, (place, kept) in enumerate(together.run(tasks[left[0]].function, calls) if left else (), 1):
+            i = left[place]
+            self.store.put(tasks[i].key, *kept)
+            found[i] = kept
+            self.spent(tasks[i])
+            if not one_by_one:
+                self.note(tasks[i])
+            elif n_done < len(left):
+                self.note(tasks[left[n_done]])
+        return [found[i] for i in range(len(tasks))]
 
     # 1. sizes
 
@@ -223,41 +315,29 @@ class _Job:
                 break
             rows = np.sort(drawn.order[:n_rows])
             hidden = HiddenRows(self.source, rows, self.cells, self.seed, CHOICE, hidden=(0,), columns=self.varying)
+            tasks = [
+                _Task(
+                    f"halving {stage} {one.name} {size}",
+                    one,
+                    size,
+                    one.light,
+                    len(rows),
+                    size_loss,
+                    "choosing its size",
+                )
+                for one in candidates
+                for size in left[one.name]
+                if len(left[one.name]) > 1
+            ]
+            for task, (content, _) in zip(tasks, self.gathered(hidden, tasks)):
+                told = {"model": task.one.name, "stage": stage, "size": task.size, "n_rows": len(rows)}
+                self.choices.append({**told, "log_loss": content["loss"], "note": content["note"]})
             for one in candidates:
                 sizes = left[one.name]
-                if len(sizes) == 1:
-                    continue
-                losses = [self.rung_loss(one, size, stage, hidden) for size in sizes]
-                order = np.argsort(losses, kind="stable")
-                left[one.name] = [sizes[i] for i in sorted(order[: n_left(len(sizes))])]
-
-    def rung_loss(self, one: Candidate, size: Any, stage: int, hidden: HiddenRows) -> float:
-        """Mean log-loss of the cells that are hidden for the choice."""
-        key = f"halving {stage} {one.name} {size}"
-        kept = self.store.get(key)
-        if kept is None:
-            self.note(one, size, "choosing its size")
-            loss, note = float("inf"), ""
-            try:
-                fitted = one.estimator(size, one.light, self.seed, self.n_jobs).fit(hidden)
-                loss = float(log_losses(_questions(hidden).values, predict_hidden(fitted, hidden, self.n_jobs)).mean())
-            except _failures(one) as error:
-                note = str(error)
-            kept = {"loss": loss, "note": note}, {}
-            self.store.put(key, *kept)
-        self.spent(one, size, one.light, hidden)
-        loss = kept[0]["loss"]
-        self.choices.append(
-            {
-                "model": one.name,
-                "stage": stage,
-                "size": size,
-                "n_rows": hidden.shape[0],
-                "log_loss": loss,
-                "note": kept[0]["note"],
-            }
-        )
-        return float(loss)
+                losses = [c["log_loss"] for c in self.choices if (c["model"], c["stage"]) == (one.name, stage)]
+                if losses:
+                    order = np.argsort(losses, kind="stable")
+                    left[one.name] = [sizes[i] for i in sorted(order[: n_left(len(sizes))])]
 
     def chosen_size(self, one: Candidate) -> Any:
         """The best size of the last stage that this family was in."""
@@ -269,53 +349,35 @@ class _Job:
 
     # 2. comparison
 
-    def asked(self, one: Candidate, size: Any, fold: int, hidden: HiddenRows, held: RowsSource | None) -> _Asked:
-        """Fit, and ask about hidden cells and held-out rows."""
-        key = f"compare {fold} {one.name} {size}"
-        kept = self.store.get(key)
-        if kept is None:
-            of = f" (draw {fold + 1} of {self.plan.n_folds})" if self.plan.n_folds > 1 else ""
-            self.note(one, size, f"predicting{of}")
-            kept = self.answers(one, size, hidden, held)
-            self.store.put(key, *kept)
-        self.spent(one, size, one.full, hidden)
-        content, arrays = kept
-        about = Fitted(size, content["seconds"], content["n_iter"], content["settled"], content["note"])
-        return _Asked(arrays.get("probabilities"), arrays.get("row_scores"), content["row_kind"], about)
+    def asked(
+        self, candidates: list[Candidate], chosen: dict[str, Any], fold: int, hidden: HiddenRows, held: Any
+    ) -> dict[str, _Asked]:
+        """Fit all, and ask about hidden cells and held-out rows."""
+        of = f" (draw {fold + 1} of {self.plan.n_folds})" if self.plan.n_folds > 1 else ""
+        tasks = []
+        for one in candidates:
+            size = chosen[one.name]
+            key, n_rows = f"compare {fold} {one.name} {size}", hidden.shape[0]
+            tasks.append(_Task(key, one, size, one.full, n_rows, answers_of, f"predicting{of}"))
+        out = {}
+        for task, (content, arrays) in zip(tasks, self.gathered((hidden, held), tasks)):
+            about = Fitted(task.size, content["seconds"], content["n_iter"], content["settled"], content["note"])
+            out[task.one.name] = _Asked(
+                arrays.get("probabilities"), arrays.get("row_scores"), content["row_kind"], about
+            )
+        return out
 
-    def answers(self, one: Candidate, size: Any, hidden: HiddenRows, held: RowsSource | None) -> Any:
-        """The answers of a new fit, as they are kept."""
-        begin, arrays, kind, note, fitted = time.perf_counter(), {}, "", "", None
-        try:
-            fitted = one.estimator(size, one.full, self.seed, self.n_jobs).fit(hidden)
-            filled = predict_hidden(fitted, hidden, self.n_jobs)
-            if not np.isfinite(filled).all():
-                raise FitError("it gave probabilities that are no numbers.")
-            arrays["probabilities"] = filled
-            scores, kind = _row_scores(fitted, held)
-            if scores is not None:
-                arrays["row_scores"] = scores
-        except _failures(one) as error:
-            note = str(error)
-        content = {
-            "seconds": time.perf_counter() - begin,
-            "n_iter": int(getattr(fitted, "n_iter_", 0)),
-            "settled": bool(getattr(fitted, "converged_", True)),
-            "row_kind": kind,
-            "note": note,
-        }
-        return content, arrays
+    def note(self, task: _Task) -> None:
+        """Say what is being done, or, of several at a time, what was done last."""
+        sized = "" if task.size is None else f" {size_text(task.size)}"
+        self.tell(self.done, self.plan.seconds, f"{task.one.title}{sized}: {task.what}")
 
-    def note(self, one: Candidate, size: Any, what: str) -> None:
-        """Say what is being done."""
-        sized = "" if size is None else f" {size_text(size)}"
-        self.tell(self.done, self.plan.seconds, f"{one.title}{sized}: {what}")
-
-    def spent(self, one: Candidate, size: Any, options: Any, hidden: HiddenRows) -> None:
+    def spent(self, task: _Task) -> None:
         """Count what was done."""
-        share = hidden.shape[0] / self.table.n_rows
+        share = task.n_rows / self.table.n_rows
         n_marked = int(share * (self.table.n_marked + self.cells * self.table.n_cells))
-        self.done += one.seconds(size, options, TableSize(hidden.shape[0], self.table.n_columns, n_marked))
+        size = TableSize(task.n_rows, self.table.n_columns, n_marked)
+        self.done += task.one.seconds(task.size, task.options, size)
 
     def result(
         self, candidates: list[Candidate], questions: list[Questions], answers: dict[str, list[_Asked]]

@@ -7,6 +7,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,7 @@ def explore(
     resume: bool = False,
     progress: Callable[[float, float, str], None] | None = None,
     about: dict[str, Any] | None = None,
+    client: Any = None,
 ) -> Exploration:
     """Find out what is hidden in a table, and write it down.
 
@@ -92,6 +94,8 @@ def explore(
         Called with (done, total, note) in nominal seconds.
     about : dict, optional
         What ``run.toml`` says about where the table came from.
+    client : distributed.Client, optional
+        Whose workers do the fits of the comparison, and the starts of the last ones; by default the active client.
 
     Returns
     -------
@@ -143,8 +147,9 @@ def explore(
         settings=settings,
         tell=progress or _silent,
         binarize=binarize,
+        client=client,
     )
-    with held(folder / LOCK, folder):
+    with held(folder / LOCK, folder), nullcontext() if client is None else client.as_current():
         if not resume and (folder / PARTS).is_dir():
             check_parts(folder / PARTS)
             remove_parts(folder / PARTS)
@@ -221,6 +226,7 @@ class _Job:
     tell: Callable[[float, float, str], None]
     safe_csv: bool = False
     binarize: float | None = None
+    client: Any = None
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -294,6 +300,7 @@ class _Job:
             random_state=self.seed,
             n_jobs=self.n_jobs,
             checkpoint=self.folder / PARTS,
+            client=self.client,
             progress=lambda done, total, note: self.tell(0.75 * done / max(total, 1e-9), 1.0, note),
             **options,
         )
