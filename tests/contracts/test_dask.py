@@ -296,3 +296,100 @@ def test_a_lost_scheduler_is_told_and_the_fit_goes_on_from_its_checkpoint(tmp_pa
         timeout=200,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
+
+
+def test_a_comparison_on_the_cluster_is_the_one_here(client, monkeypatch):
+    from latentbits import compare
+    from latentbits.datasets import make_mixture
+
+    X = make_mixture(300, 10, 3, spread=3.0, random_state=0).data
+    told: list[tuple[float, float, str]] = []
+    options = {"n_components": [1, 2, 3], "folds": 1, "budget": 20.0}
+    there = compare(X, ["mixture", "trait"], progress=lambda *event: told.append(event), client=client, **options)
+    monkeypatch.setattr("latentbits.evaluation.compare_families.active_client", lambda: None)
+    monkeypatch.setattr("latentbits.base.fitting.active_client", lambda: None)
+    here = compare(X, ["mixture", "trait"], **options)
+    plain = [{k: v for k, v in row.items() if k != "seconds"} for row in here.table]
+    assert [{k: v for k, v in row.items() if k != "seconds"} for row in there.table] == plain
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told) and len(told) > 6
+
+
+def test_a_worker_killed_during_a_comparison_costs_one_fit(client, tmp_path):
+    import threading
+    import time
+
+    from latentbits import BernoulliMixture, compare
+    from latentbits.datasets import make_mixture
+
+    class Logged(BernoulliMixture):
+        """Writes down when it is fitted."""
+
+        def fit(self, X, y=None, sample_weight=None):
+            with open(tmp_path / "fits", "a") as file:
+                file.write(f"{os.getpid()}\n")
+            time.sleep(0.4)
+            return super().fit(X, y, sample_weight)
+
+    X = make_mixture(200, 8, 2, spread=3.0, random_state=0).data
+
+    def run():
+        model = ("logged", Logged(2, n_init=1, max_iter=20))
+        return compare(X, [model], n_components={"logged": range(1, 9)}, folds=1, budget=20.0, client=client)
+
+    def kill_one():
+        while not (tmp_path / "fits").exists():
+            time.sleep(0.01)
+        time.sleep(0.6)
+        killed.append(int((tmp_path / "fits").read_text().split()[-1]))
+        os.kill(killed[0], signal.SIGKILL)
+
+    straight = run()
+    n_fits = len((tmp_path / "fits").read_text().split())
+    (tmp_path / "fits").unlink()
+    killed: list[int] = []
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    found = run()
+    killer.join()
+    pids = (tmp_path / "fits").read_text().split()
+    assert killed and str(killed[0]) in pids
+    assert len(pids) <= n_fits + 1
+    assert found.row("logged")["log_loss"] == straight.row("logged")["log_loss"]
+    client.wait_for_workers(2, timeout=30)
+
+
+def test_starts_on_the_workers_end_as_here(client):
+    """Tables in memory: starts are sent to the workers of the active client."""
+    import warnings
+
+    from latentbits import AspectBernoulli, BernoulliMixture
+    from latentbits.datasets import make_mixture
+    from latentbits.engine import restarts, together
+
+    X = make_mixture(200, 12, 3, unknown=0.1, random_state=0).data
+    for model in (
+        BernoulliMixture(3, n_init=4, random_state=0),
+        AspectBernoulli(2, n_init=3, max_iter=20, random_state=0),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert together.active_client() is not None
+            there = model.fit(X)
+            ends = there.components_.tobytes(), there.history_, there.restarts_
+            here = model.set_params(callbacks=[lambda event: None]).fit(X)  # callbacks keep starts here
+        assert ends == (here.components_.tobytes(), here.history_, here.restarts_)
+    assert restarts.alone.__module__ == "latentbits.engine.restarts"  # workers find it by its name
+
+
+def test_a_fit_inside_a_task_stays_there(client):
+    """A task that waited for tasks of its own would hold the worker that they need."""
+    from latentbits import BernoulliMixture
+    from latentbits.datasets import make_mixture
+
+    X = make_mixture(100, 8, 2, random_state=0).data
+
+    def fitted():
+        return BernoulliMixture(2, n_init=3, random_state=0).fit(X).components_
+
+    found = client.gather([client.submit(fitted, pure=False) for _ in range(4)])
+    assert all(np.array_equal(part, found[0]) for part in found)

@@ -12,8 +12,9 @@ import typer
 
 from ..errors import InputError
 from ..families import FAMILIES, MOST_SIZES
+from .cluster import Dask, Workers, workers_of
 from .models import loaded
-from .options import Jobs, Json, ModelPath, Out, SafeCsv, Seed, TableFile, reads_table
+from .options import Fits, Json, ModelPath, Out, SafeCsv, Seed, TableFile, reads_table
 from .output import check_target, write_rows
 from .progress import progress_shown
 
@@ -95,7 +96,9 @@ def explore(
         bool, typer.Option("--resume", help="Go on with an interrupted run; `--resume --out FOLDER` is enough.")
     ] = False,
     seed: Annotated[int | None, typer.Option("--seed", help="Random seed; default 0.")] = None,
-    jobs: Jobs = 1,
+    jobs: Fits = 1,
+    dask: Dask = None,
+    workers: Workers = None,
 ) -> None:
     """Find what is hidden in TABLE: compare families, choose, refit, write tables and report.html.
 
@@ -129,9 +132,17 @@ def explore(
     opened = _opened(table)
     print(f"{name}: {opened.shape[0]:,} rows x {opened.shape[1]:,} columns", file=sys.stderr)
     try:
-        with progress_shown("explore") as tell:
+        with workers_of(dask, workers) as client, progress_shown("explore") as tell:
             found = run(
-                opened, folder, name=name, n_jobs=jobs, resume=resume, progress=tell, about=table.settings(), **options
+                opened,
+                folder,
+                name=name,
+                n_jobs=jobs,
+                resume=resume,
+                progress=tell,
+                about=table.settings(),
+                client=client,
+                **options,
             )
     except KeyboardInterrupt as error:
         if (folder / ".parts").is_dir():
@@ -211,7 +222,9 @@ def compare(
     out: Out = None,
     as_json: Json = False,
     seed: Seed = 0,
-    jobs: Jobs = 1,
+    jobs: Fits = 1,
+    dask: Dask = None,
+    workers: Workers = None,
 ) -> None:
     """Hide the same cells of TABLE from every family and see which predicts them best."""
     check_target(out, as_json)
@@ -219,8 +232,8 @@ def compare(
     from ..evaluation import compare as run
 
     opened = _opened(table)
-    with progress_shown("compare") as tell:
-        found = run(opened.reader, folds=folds, random_state=seed, n_jobs=jobs, progress=tell, **wanted)
+    with workers_of(dask, workers) as client, progress_shown("compare") as tell:
+        found = run(opened.reader, folds=folds, random_state=seed, n_jobs=jobs, progress=tell, client=client, **wanted)
     if out is None and sys.stdout.isatty() and not as_json:
         _show_table(found)
         return

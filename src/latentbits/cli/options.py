@@ -96,6 +96,13 @@ SafeCsv = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 Jobs = Annotated[int, typer.Option("--jobs", help="Threads; the result does not depend on it.")]
+Fits = Annotated[int, typer.Option("--jobs", help="Fits at a time; the result does not depend on it.")]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory", help="What a table may take in memory, e.g. 2GB; the rest goes to disk. Default: a quarter."
+    ),
+]
 
 
 # How a table file is written: asked by every command that reads one.
@@ -257,7 +264,16 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command, eval_str=True)
 
     @functools.wraps(command)
-    def run(table: str | None = None, **given: Any) -> None:
+    def run(table: str | None = None, memory: str | None = None, **given: Any) -> None:
+        if memory is None:
+            read(table, **given)
+            return
+        from ..data.store import memory_limit
+
+        with memory_limit(memory):
+            read(table, **given)
+
+    def read(table: str | None = None, **given: Any) -> None:
         how = {name: given.pop(name) for name in _HOW_WRITTEN}
         opened = None if table is None else TableFile(table, **how).known_set()
         try:
@@ -279,7 +295,8 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
         for name, (annotation, default) in _HOW_WRITTEN.items()
     ]
-    parameters = [*own, *shared]
+    memory = inspect.Parameter("memory", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=Memory)
+    parameters = [*own, *shared, memory]
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     return run

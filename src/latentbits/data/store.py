@@ -14,7 +14,9 @@ import tempfile
 import threading
 import warnings
 import weakref
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,6 +60,28 @@ def memory_budget() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
     except (AttributeError, OSError, ValueError):  # where nobody tells
         return 2 * 10**9
+
+
+@contextmanager
+def memory_limit(amount: str | float | None) -> Iterator[None]:
+    """Inside, what tables may take in memory is this amount, in this process and in those that it starts; None: as before.
+
+    Examples
+    --------
+    >>> with memory_limit("2 GB"):
+    ...     memory_budget()
+    2000000000
+    """
+    before = os.environ.get(MEMORY_VARIABLE)
+    if amount is not None:
+        os.environ[MEMORY_VARIABLE] = str(bytes_of(amount))
+    try:
+        yield
+    finally:
+        if amount is not None and before is None:
+            del os.environ[MEMORY_VARIABLE]
+        elif amount is not None and before is not None:
+            os.environ[MEMORY_VARIABLE] = before
 
 
 def spill_folder() -> str | None:

@@ -370,7 +370,7 @@ class _Job:
     def note(self, task: _Task) -> None:
         """Say what is being done, or, of several at a time, what was done last."""
         sized = "" if task.size is None else f" {size_text(task.size)}"
-        self.tell(self.done, self.plan.seconds, f"{task.one.title}{sized}: {task.what}")
+        self.tell(min(self.done, self.plan.seconds), self.plan.seconds, f"{task.one.title}{sized}: {task.what}")
 
     def spent(self, task: _Task) -> None:
         """Count what was done."""
