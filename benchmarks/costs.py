@@ -3,8 +3,8 @@
     python -m benchmarks.costs             measures, prints and writes benchmarks/results/costs.json
 
 Every family is fitted to tables of several shapes as comparisons fit it, one thread, and asked for the hidden cells.  CPU
-seconds per pass are explained by non-negative sums of what a table has: ones and unknown cells, cells, and both times the
-components.  Fits often settle before their last pass, so that what a plan takes for a fit is about the most.
+seconds per pass are explained by non-negative sums of what a table has (rows; ones and unknown cells; cells), by itself and
+times the components.  Fits often settle before their last pass, so that what a plan takes for a fit is about the most.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import least_squares, nnls
 
 from latentbits.data import open_source
 from latentbits.data.holdout import HiddenRows
@@ -33,6 +33,8 @@ SIZES: dict[Any, tuple[Any, ...]] = {True: (2, 5, 10), False: ((5, 5), (11, 11),
 HIDDEN = 0.1
 # Above this, longer fits of the same family and table are left out.
 MOST_SECONDS = 20.0
+# What a fit costs beside its passes, in passes; columns whose pairs the tree looks at.
+FIXED, MOST_PAIRED = 3.0, 2000
 
 
 def table(n_rows: int, n_columns: int, ones: float) -> Any:
@@ -100,23 +102,32 @@ def measure_all() -> list[dict[str, Any]]:
     return out
 
 
-FEATURES = ("per_pass", "marks", "cells", "per_mark", "per_cell")
+FEATURES = ("per_pass", "rows", "marks", "cells", "pairs", "per_row", "per_mark", "per_cell")
+
+
+def features(row: dict[str, Any]) -> Any:
+    """What the cost of a pass is made of: of the table, and of the table times the components."""
+    n_rows, n_columns = row["shape"][:2]
+    table = [n_rows, row["marks"], n_rows * n_columns]
+    pairs = min(n_columns, MOST_PAIRED) ** 2 if row["model"] == "tree" else 0
+    return np.array([1.0, *table, pairs, *(row["components"] * np.array(table))])
 
 
 def explained(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Non-negative numbers for the features, by relative error of the seconds of whole fits."""
-    design, target = [], []
-    for row in rows:
-        cells = row["shape"][0] * row["shape"][1]
-        passes = row["passes"] + 3.0
-        features = np.array([1.0, row["marks"], cells, row["components"] * row["marks"], row["components"] * cells])
-        seconds = max(row["fit"] + row["answers"], 2e-3)
-        design.append(passes * features / seconds)
-        target.append(1.0)
-    found, _ = nnls(np.array(design), np.array(target))
-    ratio = np.array(design) @ found
-    out = dict(zip(FEATURES, map(float, found)))
-    return {**out, "planned_by_measured_least": float(ratio.min()), "planned_by_measured_most": float(ratio.max())}
+    """Non-negative numbers for the features, by the logarithms of the seconds of whole fits."""
+    design = np.array([(row["passes"] + FIXED) * features(row) for row in rows])
+    seconds = np.array([max(row["fit"] + row["answers"], 2e-3) for row in rows])
+    scale = np.maximum(design.max(axis=0), 1e-300)
+    begin, _ = nnls(design / scale / seconds[:, None], np.ones(len(seconds)))
+
+    def off(found: Any) -> Any:
+        return np.log(design / scale @ found / seconds)
+
+    found = least_squares(off, begin + 1e-3 * begin.max(), bounds=(0, np.inf)).x
+    ratio = np.exp(off(found))
+    out = dict(zip(FEATURES, (float(f"{value:.2g}") for value in found / scale)))
+    out["planned_by_measured_least"], out["planned_by_measured_most"] = float(ratio.min()), float(ratio.max())
+    return {name: value for name, value in out.items() if 1e-20 < value < 1e20}
 
 
 def main() -> None:

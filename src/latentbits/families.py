@@ -30,6 +30,10 @@ STORIES: Mapping[str, str] = {
 SEVERAL_CAUSES = ("shares", "causes", "switches")
 
 
+# What a fit costs beside its passes, in passes; columns whose pairs are looked at.
+FIXED_PASSES, MOST_PAIRED = 3.0, 2000
+
+
 class TableSize(NamedTuple):
     """The size of a table to be fitted."""
 
@@ -45,19 +49,24 @@ class TableSize(NamedTuple):
 
 @dataclass(frozen=True)
 class Cost:
-    """Nominal seconds of a pass, measured on tables of several kinds; all but the first are times the components."""
+    """Nominal seconds of a pass, as ``benchmarks/costs.py`` measures them; those called ``per`` are times the components."""
 
     per_pass: float = 1e-3
-    per_mark: float = 0.0  # ones and unknown cells
+    rows: float = 0.0
+    marks: float = 0.0  # ones and unknown cells
+    cells: float = 0.0
+    pairs: float = 0.0  # of columns, as far as pairs are looked at
+    per_row: float = 0.0
+    per_mark: float = 0.0
     per_cell: float = 0.0
-    per_crowd: float = 0.0  # marks times their share of the cells: marks that meet others in their row
-    fixed_passes: float = 3.0  # what a fit costs beside its passes, in passes
 
     def seconds(self, table: TableSize, size: float, n_passes: float) -> float:
         """Of a fit with so many passes."""
-        crowd = table.n_marked**2 / max(1, table.n_cells)
-        by_size = self.per_mark * table.n_marked + self.per_cell * table.n_cells + self.per_crowd * crowd
-        return (n_passes + self.fixed_passes) * (self.per_pass + size * by_size)
+        n_rows, n_marked, n_cells = table.n_rows, table.n_marked, table.n_cells
+        pairs = self.pairs * min(table.n_columns, MOST_PAIRED) ** 2
+        alone = self.rows * n_rows + self.marks * n_marked + self.cells * n_cells + pairs
+        by_size = self.per_row * n_rows + self.per_mark * n_marked + self.per_cell * n_cells
+        return (n_passes + FIXED_PASSES) * (self.per_pass + alone + size * by_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +200,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=0,
         search=Search(
             sizes=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30),
-            cost=Cost(6e-4, per_mark=2e-9),
+            cost=Cost(3e-4, rows=1e-7, marks=5e-9, per_mark=7e-10),
             light=_ONCE,
             full=_LONG,
             more=_STARTS,
@@ -209,7 +218,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=2,
         search=Search(
             sizes=(5, 10, 20, 30),
-            cost=Cost(6e-4, per_mark=3e-9),
+            cost=Cost(3e-4, marks=7.5e-9, per_mark=1.2e-9),
             light=_ONCE,
             full=_LONG,
             more=_STARTS,
@@ -227,7 +236,11 @@ FAMILIES: tuple[Family, ...] = (
         answers=(*_CELLS, *_CLASSES),
         reading=1,
         search=Search(
-            sizes=(5, 10, 20, 30), cost=Cost(2e-3, per_mark=3e-8), light=_CHAINS[0], full=_CHAINS[1], limit=True
+            sizes=(5, 10, 20, 30),
+            cost=Cost(2e-4, rows=4e-6, cells=3.6e-8, per_cell=2.4e-10),
+            light=_CHAINS[0],
+            full=_CHAINS[1],
+            limit=True,
         ),
     ),
     Family(
@@ -241,7 +254,13 @@ FAMILIES: tuple[Family, ...] = (
         "(2000).",
         answers=(*_CELLS, *_CLASSES),
         reading=7,
-        search=Search(sizes=(None,), cost=Cost(2e-3, per_mark=3e-8), light=_CHAINS[0], full=_CHAINS[1], sized=False),
+        search=Search(
+            sizes=(None,),
+            cost=Cost(2e-4, rows=3.2e-6, cells=9.7e-9, per_row=2e-8, per_cell=2.9e-9),
+            light=_CHAINS[0],
+            full=_CHAINS[1],
+            sized=False,
+        ),
     ),
     Family(
         cls="AspectBernoulli",
@@ -256,7 +275,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=4,
         search=Search(
             sizes=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20),
-            cost=Cost(6e-4, per_mark=1.5e-8),
+            cost=Cost(4e-4, rows=4.6e-7, marks=5.3e-8, per_mark=8.5e-10),
             light=_ONCE,
             full={"n_init": 2, "max_iter": 200},
             more=_STARTS,
@@ -276,7 +295,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=3,
         search=Search(
             sizes=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20),
-            cost=Cost(8e-3, per_crowd=1e-6, fixed_passes=20.0),
+            cost=Cost(2.4e-3, rows=3e-6, marks=2.9e-8, per_row=1.5e-6, per_mark=4.3e-9),
             light={"n_init": 1, "max_iter": 20, "surplus": 0, "row_init": "warm"},
             full={"n_init": 1, "max_iter": 150},
             more=({}, {"n_init": 2}),
@@ -295,7 +314,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=8,
         search=Search(
             sizes=(1, 2, 3, 4, 5, 6, 8),
-            cost=Cost(4e-3, per_cell=5e-8),
+            cost=Cost(2e-4, rows=1.7e-6, marks=4.7e-8, cells=2.3e-8, per_row=6.4e-7, per_mark=4.2e-8),
             light={"n_init": 1, "max_iter": 25},
             full={"n_init": 1, "max_iter": 100},
             options=lambda size: {"fill_in": "posterior", "ridge": 0.3},
@@ -313,7 +332,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=5,
         search=Search(
             sizes=(1, 2, 3, 4, 5, 6),
-            cost=Cost(2e-3, per_cell=3.5e-8, fixed_passes=20.0),
+            cost=Cost(9e-4, marks=8.3e-8, per_row=3e-7, per_mark=1.6e-8),
             light=_ONCE,
             full={"n_init": 1, "max_iter": 150},
         ),
@@ -331,7 +350,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=6,
         search=Search(
             sizes=((5, 5), (8, 8), (11, 11), (15, 15)),
-            cost=Cost(1e-3, per_mark=3e-9),
+            cost=Cost(8e-4, marks=1.9e-8, per_mark=1.5e-9),
             light=_ONCE,
             full={"n_init": 1, "max_iter": 150},
             sized=False,
@@ -350,7 +369,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=9,
         search=Search(
             sizes=(2, 3, 4, 5, 6, 8),
-            cost=Cost(6e-3, per_cell=3e-8),
+            cost=Cost(1.1e-3, rows=4.2e-7, marks=7.6e-8, cells=5.7e-9, per_row=1.2e-8, per_mark=6.4e-9),
             light={"n_epochs": 40, "learning_rate": 0.05},
             full={"n_epochs": 100, "learning_rate": 0.05},
             more=({"n_epochs": 100}, {"n_epochs": 400}),

@@ -27,7 +27,7 @@ from latentbits.evaluation.scores import (
     paired,
     wide_calibration_error,
 )
-from latentbits.families import TableSize
+from latentbits.families import FAMILIES, TableSize
 
 QUICK = {"folds": 1, "n_components": [2, 3], "budget": 5}
 
@@ -148,7 +148,8 @@ def test_candidates():
 
 
 def test_all_families_answer(table):
-    found = compare(table, budget=1, folds=1, n_components=[2])
+    everyone = [family.name for family in FAMILIES if family.search is not None]
+    found = compare(table, everyone, budget=1, folds=1, n_components=[2])
     assert len(found.table) == 12 and all("log_loss" in row for row in found.table)
     kinds = {row["model"]: row["row_kind"] for row in found.table}
     assert kinds["mixture"] == "exact" and kinds["noisy-or"] == "estimate"  # importance sampling, not the bound
@@ -438,3 +439,18 @@ def test_frame_and_estimator(table):
     found = compare(table, ["mixture"], **QUICK)
     assert found.to_frame()["model"].iloc[0] == found.table[0]["model"] and repr(found) == found.verdict
     assert found.estimator("mixture").n_components == found.row("mixture")["size"]
+
+
+def test_families_that_do_not_fit_the_budget_are_left_out_and_told_of(table):
+    found = compare(table, budget=0.5, folds=1)
+    missing = {row["model"]: row["note"] for row in found.table if "log_loss" not in row}
+    assert set(missing) == set(found.plan.left_out) and missing
+    assert all(note.startswith("left out: about ") for note in missing.values())
+    assert found.verdict.endswith(".") and "Not tried, to keep to the budget: " in found.verdict
+    tried = [one for one in found.candidates if one.name not in missing and not one.is_baseline]
+    assert len(tried) >= 4
+
+
+def test_models_that_are_named_are_not_left_out(table):
+    found = compare(table, ["dp", "gtm"], budget=0.1, folds=1)
+    assert not found.plan.left_out and all("log_loss" in row for row in found.table)

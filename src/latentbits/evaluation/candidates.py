@@ -35,6 +35,8 @@ class Candidate(Search):
     is_baseline : bool
     named : bool
         Whether the user named the sizes, all of which are tried then.
+    asked : bool
+        Whether the user named the model, which is fitted then, however dear it is.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Candidate(Search):
     make: Callable[[Any], Any]
     is_baseline: bool = False
     named: bool = False
+    asked: bool = True
 
     def estimator(self, size: Any, options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Any:
         """An unfitted model."""
@@ -120,6 +123,7 @@ def _baselines() -> list[Candidate]:
             title="independent columns",
             structure="none",
             make=lambda size: IndependentColumns(pooled=True),
+            cost=Cost(4e-4, marks=3e-9),
             is_baseline=True,
         ),
         Candidate(
@@ -127,7 +131,7 @@ def _baselines() -> list[Candidate]:
             title="Chow-Liu tree",
             structure="pairs",
             make=lambda size: ChowLiuTree(pooled=True),
-            cost=Cost(1e-2, per_cell=4e-9),
+            cost=Cost(6e-4, pairs=3.1e-7, per_mark=6.8e-9, per_cell=1.2e-9),
             is_baseline=True,
         ),
     ]
@@ -150,6 +154,8 @@ def candidates_for(models: Any = "all", n_components: Any = None) -> list[Candid
     """
     families = {one.name: one for one in map(candidate_of, (f for f in FAMILIES if f.search is not None))}
     if isinstance(models, str):
+        if models == "all":
+            families = {name: replace(one, asked=False) for name, one in families.items()}
         models = list(families) if models == "all" else [models]
     chosen = [_candidate(model, families) for model in models]
     if not chosen:

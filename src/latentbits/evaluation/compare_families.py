@@ -260,7 +260,12 @@ class _Job:
     def run(self, candidates: list[Candidate]) -> Comparison:
         """All folds, then the result."""
         questions: list[Questions] = []
-        answers: dict[str, list[_Asked]] = {one.name: [] for one in candidates}
+        everyone = candidates
+        answers: dict[str, list[_Asked]] = {one.name: [] for one in everyone}
+        for name, seconds in self.plan.left_out.items():
+            note = f"left out: about {seconds:.0f} s would not fit the budget; raise it, or name the model"
+            answers[name] = [_Asked(None, None, "", Fitted(None, 0.0, 0, True, note))] * self.plan.n_folds
+        candidates = [one for one in everyone if one.name not in self.plan.left_out]
         self.successive_halving(candidates)
         chosen = {one.name: self.chosen_size(one) for one in candidates}
         for fold in range(self.plan.n_folds):
@@ -274,7 +279,7 @@ class _Job:
             for name, asked in self.asked(candidates, chosen, fold, hidden, held).items():
                 answers[name].append(asked)
         self.tell(self.plan.seconds, self.plan.seconds, "families compared")
-        return self.result(candidates, questions, answers)
+        return self.result(everyone, questions, answers)
 
     def drawn(self, fold: int) -> _Fold:
         """Rows held out, of which no draw sees anything, and the order in which the others are taken."""

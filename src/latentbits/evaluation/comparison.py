@@ -117,6 +117,10 @@ class Comparison:
         )
         chosen = _easiest(table, best)
         headline = _headline(table, best, finding, against)
+        verdict = f"{headline} {_verdict(table, best, chosen, finding, against, asked)}"
+        if plan.left_out:
+            untried = [one.title for one in candidates if one.name in plan.left_out]
+            verdict += f" Not tried, to keep to the budget: {', '.join(untried)}."
         return Comparison(
             table,
             best,
@@ -124,7 +128,7 @@ class Comparison:
             several,
             finding,
             headline,
-            f"{headline} {_verdict(table, best, chosen, finding, against, asked)}",
+            verdict,
             choices,
             {name: calibration_curve(asked.values, answers.probabilities) for name, answers in said.items()},
             plan,

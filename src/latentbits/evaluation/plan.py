@@ -6,7 +6,7 @@ on every machine, and an interrupted run can go on.  Costs are nominal seconds, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..errors import InputError
@@ -17,6 +17,7 @@ FEWEST_ROWS = 500  # a comparison on fewer would not be worth much
 HALVED_WHOLE = 1500  # tables up to this many rows are taken whole for the choice of sizes
 MOST_HELD = 2000  # held-out rows
 FEWEST_HELD = 10
+FEWEST_FAMILIES = 4  # that are compared, whatever they cost
 MOST_FOLDS = 1000  # that a user may ask for
 
 
@@ -40,6 +41,8 @@ class Plan:
         Whether families that profit have more starts.
     seconds : float
         Nominal cost.
+    left_out : dict
+        Families that are not fitted, because there is no time, with the nominal seconds that they would take.
     """
 
     n_folds: int
@@ -49,6 +52,7 @@ class Plan:
     sizes: dict[str, tuple[Any, ...]]
     thorough: bool
     seconds: float
+    left_out: dict[str, float] = field(default_factory=dict)
 
 
 def default_budget(n_cells: int) -> float:
@@ -80,7 +84,25 @@ def planned(
         plan = _with_rows(_Rows(table, folds or 1, n_rows, n_held, cells, False), models, budget, 2)
         if plan.seconds <= budget:
             return plan
-    return plan  # over the budget; there is nothing left to save
+    return _with_fewer(_Rows(table, folds or 1, n_rows, n_held, cells, False), models, budget)
+
+
+def _with_fewer(how: _Rows, models: list[Candidate], budget: float) -> Plan:
+    """A plan on few rows that is still too dear: one size per family, then without the dearest families.
+
+    Baselines, models that the user named, and the cheapest few stay; with these the plan may cost more than the budget.
+    """
+    out: dict[str, float] = {}
+    while True:
+        plan = _with_rows(how, models, budget, 1)
+        costs = {one.name: _seconds(replace(one, sizes=plan.sizes[one.name]), how) for one in models}
+        families = [one.name for one in models if not one.is_baseline]
+        may_go = [one.name for one in models if not (one.is_baseline or one.asked or one.named)]
+        if plan.seconds <= budget or not may_go or len(families) <= FEWEST_FAMILIES:
+            return replace(plan, left_out=out)
+        dearest = max(may_go, key=lambda name: costs[name])
+        out[dearest] = costs[dearest]
+        models = [one for one in models if one.name != dearest]
 
 
 class _Rows(NamedTuple):
@@ -112,7 +134,8 @@ def _with_rows(how: _Rows, models: list[Candidate], budget: float, fewest: int) 
             break
         dearest = max(can, key=lambda m: costs[m])
         sizes = models[dearest].sizes
-        models[dearest] = replace(models[dearest], sizes=sizes[::2] if len(sizes) > 2 * fewest else sizes[:-1])
+        fewer = sizes[1:] if len(sizes) == 2 else sizes[::2] if len(sizes) > 2 * fewest else sizes[:-1]
+        models[dearest] = replace(models[dearest], sizes=fewer)
         costs[dearest] = _seconds(models[dearest], how)
     chosen = {one.name: one.sizes for one in models}
     return Plan(how.n_folds, how.n_rows, how.n_held, how.rungs, chosen, how.thorough, float(sum(costs)))

@@ -154,7 +154,7 @@ def summary_of(found: Exploration) -> str:
     lines += ["| family | size | log-loss | above best | AUC | calibration error |", "|---|---|---|---|---|---|"]
     for row in found.comparison.table:
         if "log_loss" not in row:
-            lines.append(f"| {row['title']} | | could not be fitted: {row['note']} | | | |")
+            lines.append(f"| {row['title']} | | not fitted: {row['note']} | | | |")
             continue
         size = "" if row["size"] is None else str(row["size"])
         apart = f"{row['above_best']:.4f} ± {row['se']:.4f}"

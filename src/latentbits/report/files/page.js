@@ -93,7 +93,7 @@
     const heads = [{ text: "family" }, { text: "size", n: 1 }, { text: "log-loss", n: 1 }, { text: "above best", n: 1 }, { text: "AUC", n: 1 }, { text: "Brier", n: 1 }, { text: "calibration error", n: 1 }, { text: "held-out rows, nats", n: 1 }, { text: "kind" }, { text: "note" }];
     table(at("family-table"), heads, rows.map((r) => ({
       className: (r.baseline ? "base " : "") + (r.model === data.comparison.best ? "best" : ""),
-      cells: r.log_loss === undefined ? [r.title, r.size, "", "", "", "", "", "", "", "could not be fitted: " + r.note] :
+      cells: r.log_loss === undefined ? [r.title, r.size, "", "", "", "", "", "", "", "not fitted: " + r.note] :
         [r.title, r.size === null ? "" : r.size, fixed(r.log_loss, 4), r.model === data.comparison.best ? "best" : fixed(r.above_best, 4) + " ± " + fixed(r.se, 4), fixed(r.auc, 3), fixed(r.brier, 4), fixed(r.calibration_error, 3), r.row_log_likelihood === null ? "" : fixed(r.row_log_likelihood, 3), r.row_kind === "none" ? "" : r.row_kind, r.note],
     })));
     if (plan.held) at("families-hint").textContent += " Log-likelihoods of " + plan.held + " held-out rows stand beside; lower bounds are not ranked.";
