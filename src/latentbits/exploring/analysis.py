@@ -35,6 +35,7 @@ class FittedFamily:
     candidate: Candidate
     model: Any
     size: Any
+    n_rows: int | None = None  # to which it was fitted; None: to those of the table
 
     @property
     def title(self) -> str:

@@ -13,16 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__, persist
+from ..base.passes import table_sums
 from ..data.checks import warn_of_repeated_ids
 from ..data.holdout import RowsSource
 from ..data.replacing import write_atomically
 from ..data.source import Source, open_source
 from ..engine.locks import held
+from ..engine.sweep import sweep_of
 from ..errors import InputError, LatentBitsError, LatentBitsWarning, TableWarning
 from ..evaluation import Candidate, Comparison, compare
 from ..evaluation.candidates import candidate_of, candidates_for, check_sizes, several_sizes, size_text
 from ..evaluation.part_store import check_parts, digest_of_table, mark_parts, remove_parts
-from ..families import BY_NAME, family_of
+from ..evaluation.plan import default_budget
+from ..families import BY_NAME, TableSize, family_of
 from ..report import page_of
 from .analysis import (
     MAP_ROWS,
@@ -40,6 +43,8 @@ from .settings import read_settings, to_toml, versions
 
 PARTS = ".parts"
 LOCK = ".latentbits-lock"
+# Share of the budget that the fit of a model to the whole table may take; of longer tables it is fitted to a part.
+LAST_FIT = 0.25
 
 
 def explore(
@@ -306,14 +311,30 @@ class _Job:
         )
 
     def fitted_family(self, found: Comparison, name: str, role: str) -> FittedFamily:
-        """A family fitted to the whole table, with the size that the comparison chose."""
+        """A family fitted to the whole table, or to as much of it as the budget allows, with the size that was chosen."""
         one, size = found.candidate(name), found.row(name)["size"]
-        self.say(0.75 if role == "winner" else 0.83, f"{one.title} {size_text(size)}: fitting to the whole table")
-        return FittedFamily(one, self.fitted(one, size, role), size)
+        n_rows = self.rows_within_budget(one, size, found.plan.n_rows)
+        told = "the whole table" if n_rows == self.source.shape[0] else f"{n_rows:,} rows"
+        self.say(0.75 if role == "winner" else 0.83, f"{one.title} {size_text(size)}: fitting to {told}")
+        return FittedFamily(one, self.fitted(one, size, role, n_rows), size, n_rows)
 
-    def fitted(self, one: Candidate, size: Any, role: str) -> Any:
+    def rows_within_budget(self, one: Candidate, size: Any, fewest: int) -> int:
+        """Rows to which a family is fitted in the end: all, unless that would take more than a quarter of the budget."""
+        sums, (n_rows, n_columns) = table_sums(sweep_of(self.source, 1))[0], self.source.shape
+        seconds = one.seconds(size, one.full, TableSize(n_rows, n_columns, sums.n_ones + sums.n_unknown))
+        allowed = LAST_FIT * self.budget
+        return n_rows if seconds <= allowed else max(fewest, int(n_rows * allowed / seconds))
+
+    @property
+    def budget(self) -> float:
+        """Nominal seconds of the comparison."""
+        asked = self.settings["explore"]["budget"]
+        return default_budget(self.source.shape[0] * self.source.shape[1]) if asked is None else float(asked)
+
+    def fitted(self, one: Candidate, size: Any, role: str, n_rows: int) -> Any:
         """The fitted model, from an interrupted run if it was finished there."""
-        asked = f"{__version__} {digest_of_table(self.source)} {one.name} {size} {dict(one.full)} {self.seed}"
+        about = f"{one.name} {size} {dict(one.full)} {self.seed} {n_rows}"
+        asked = f"{__version__} {digest_of_table(self.source)} {about}"
         key = hashlib.sha256(asked.encode()).hexdigest()[:12]
         kept = self.folder / PARTS / f"{role}-{key}.latentbits"
         told = kept.with_suffix(".json")
@@ -327,15 +348,26 @@ class _Job:
         model = one.estimator(size, one.full, self.seed, self.n_jobs).set_params(binarize=self.binarize)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", LatentBitsWarning)
-            model.fit(self.source)
+            model.fit(self.some(n_rows))
         doubts = [w for w in caught if issubclass(w.category, LatentBitsWarning)]
         notes = [str(w.message) for w in doubts if not issubclass(w.category, TableWarning)]  # facts tell of tables
+        if n_rows < self.source.shape[0]:
+            notes.insert(
+                0,
+                f"{one.title}: fitted to {n_rows:,} of {self.source.shape[0]:,} rows, drawn at random, to keep to the budget "
+                f"of {self.budget:.0f} s; all rows are answered about. Raise the budget for a fit to more.",
+            )
         self.notes += notes
         kept.parent.mkdir(parents=True, exist_ok=True)
         model.save(kept)
         write_atomically(told, json.dumps(notes).encode())
         # What is told of a model is what its file tells, whether the run was interrupted or not.
         return persist.load(kept)
+
+    def some(self, n_rows: int) -> Any:
+        """So many rows of the table, drawn at random, or the table."""
+        whole = n_rows == self.source.shape[0]
+        return self.source if whole else RowsSource(self.source, some_rows(self.source, n_rows, self.seed))
 
     def charted(self, winner: FittedFamily) -> Any:
         """A map of the rows: the winner's own if it is one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..families import BY_NAME
+from .analysis import FittedFamily
 from .exploration import Exploration
 
 TREE = (
@@ -18,9 +19,10 @@ Q3 = (
 def methods_text(found: Exploration) -> list[str]:
     """Paragraphs that say what was done."""
     out = [] if found.comparison is None else _of_comparison(found)
-    fitted = f"{found.winner.title} was {'then ' if out else ''}fitted to the whole table"
+    fitted = f"{found.winner.title} was {'then ' if out else ''}fitted to {_rows_of(found, found.winner)}"
     if found.several is not None:
-        fitted += f", and so was {found.several.title}, the best family with several causes per row"
+        fitted += f", and {found.several.title}, the best family with several causes per row, to "
+        fitted += _rows_of(found, found.several)
     out.append(
         f"{fitted}. Every cell is explained from the other cells of its row: its probability leaves the cell itself out. "
         "Label columns were not used in any fit. Residual pairs are correlations of what the model leaves unexplained in two "
@@ -29,6 +31,13 @@ def methods_text(found: Exploration) -> list[str]:
     if found.map is not None and not found.winner.is_map:
         out.append("The map of rows is a binary GTM, fitted beside; rows near each other have similar cells.")
     return out
+
+
+def _rows_of(found: Exploration, fitted: FittedFamily) -> str:
+    """To what a model was fitted, in words."""
+    if fitted.n_rows is None or fitted.n_rows == found.facts.n_rows:
+        return "the whole table"
+    return f"{fitted.n_rows:,} of the {found.facts.n_rows:,} rows, drawn at random"
 
 
 def _of_comparison(found: Exploration) -> list[str]:
