@@ -126,7 +126,7 @@ def tall(n_rows: int = 10_000_000) -> dict[str, Any]:
     for b in range(source.n_blocks):
         source.block(b)
     packed = time.perf_counter()
-    store = source._reader if hasattr(source._reader, "in_memory") else source._reader.reader
+    store = (source._reader if hasattr(source._reader, "piece_rows") else source._reader.reader).store
     n_bytes = store.in_memory + store.on_disk
     times = []
     for n_passes in (2, 22):

@@ -70,7 +70,7 @@ def test_what_is_stored_is_what_was_read(n_rows, n_columns, ones, unknown, piece
     for _ in range(2):
         assert (told(open_source(reader, block_rows=block)) == codes).all()
     assert sorted(reader.reader.asked) == [(low, min(low + piece, n_rows)) for low in range(0, n_rows, piece)]
-    assert reader.in_memory <= memory
+    assert reader.store.in_memory <= memory
 
 
 def test_columns_beyond_two_bytes():
@@ -106,7 +106,7 @@ def test_beyond_memory_goes_to_a_folder_that_goes_with_the_store(tmp_path, monke
     monkeypatch.setattr(store, "PIECE_CELLS", 40 * 300)
     source = open_source(path, block_rows=256)
     assert (told(source) == codes).all() and (told(source) == codes).all()
-    assert 0 < source._reader.in_memory <= 4000 and source._reader.on_disk > 4000
+    assert 0 < source._reader.store.in_memory <= 4000 and source._reader.store.on_disk > 4000
     assert len(list((tmp_path / "aside").iterdir())) == 1
     del source
     gc.collect()
@@ -185,7 +185,7 @@ def test_a_store_travels_without_what_it_has_decoded():
     reader = store.StoredReader(Counting(codes), 10**6)
     assert (told(open_source(reader)) == codes).all()
     other = pickle.loads(pickle.dumps(reader))
-    assert other.pieces == [None] and (told(open_source(other)) == codes).all()
+    assert other.store.pieces == {} and (told(open_source(other)) == codes).all()
     assert store.stored(reader) is reader and other.asked == reader.asked * 2
 
 
@@ -203,3 +203,73 @@ def test_memory_maps_are_stored_too(tmp_path):
     np.save(tmp_path / "t.npy", np.where(codes == 2, np.nan, codes).astype(float))
     source = open_source(np.load(tmp_path / "t.npy", mmap_mode="r"), block_rows=70)
     assert isinstance(source._reader, store.StoredReader) and (told(source) == codes).all()
+
+
+def csv_file(path, codes):
+    words = np.array(["0", "1", ""])[codes]
+    path.write_text("id,kind," + ",".join(f"c{j}" for j in range(codes.shape[1])) + "\n")
+    with open(path, "a") as file:
+        for i, row in enumerate(words):
+            file.write(f"r{i},{i % 3}," + ",".join(row) + "\n")
+    return path
+
+
+def test_text_that_memory_has_no_room_for_is_packed_as_it_is_read(tmp_path, monkeypatch):
+    codes = cells(700, 9)
+    path = csv_file(tmp_path / "table.csv", codes)
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    monkeypatch.setenv("LATENTBITS_SPILL", str(spill))
+    monkeypatch.setattr(store, "PIECE_CELLS", 900)
+    monkeypatch.setenv("LATENTBITS_MEMORY", "2000")
+    table = files.read_table(path, id_column="id", label_columns=["kind"])
+    assert isinstance(table.reader, store.PackedRows) and table.reader.store.on_disk > 0
+    assert table.reader.store.in_memory <= 1000 and any(spill.iterdir())
+    assert (told(open_source(table)) == codes).all() and table.ids[3] == "r3" and table.labels["kind"][4] == "1"
+    few = BernoulliMixture(2, n_init=1, random_state=0, block_rows=64, max_iter=300).fit(table)
+    monkeypatch.setenv("LATENTBITS_MEMORY", "1 GB")
+    whole = files.read_table(path, id_column="id", label_columns=["kind"])
+    assert not whole.reader.lazy
+    again = BernoulliMixture(2, n_init=1, random_state=0, block_rows=64, max_iter=300).fit(whole)
+    assert np.array_equal(few.components_, again.components_)
+    del table
+    few.__dict__.clear()
+    gc.collect()
+    assert not any(spill.iterdir())
+
+
+def test_a_bad_cell_of_packed_text_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "PIECE_CELLS", 40)
+    monkeypatch.setenv("LATENTBITS_MEMORY", "100")
+    path = csv_file(tmp_path / "table.csv", cells(60, 4))
+    lines = path.read_text().splitlines()
+    lines[31] = "r30,0,0,1,maybe,0"
+    path.write_text("\n".join(lines) + "\n")
+    table = files.read_table(path, id_column="id", label_columns=["kind"])
+    with pytest.raises(InputError, match="maybe"):
+        told(open_source(table))
+
+
+def test_text_for_which_the_disk_is_full_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "PIECE_CELLS", 40)
+    monkeypatch.setenv("LATENTBITS_MEMORY", "100")
+
+    def full(*args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(store, "_mapped", full)
+    with pytest.raises(FileError, match=r"No space left on device.*--memory"):
+        files.read_table(csv_file(tmp_path / "table.csv", cells(60, 4)), id_column="id", label_columns=["kind"])
+
+
+def test_the_memory_limit_holds_inside_and_is_taken_back(monkeypatch):
+    monkeypatch.setenv("LATENTBITS_MEMORY", "5 GB")
+    with store.memory_limit("1 MB"):
+        assert store.memory_budget() == 10**6
+        with store.memory_limit(None):
+            assert store.memory_budget() == 10**6
+    assert store.memory_budget() == 5 * 10**9
+    monkeypatch.delenv("LATENTBITS_MEMORY")
+    with store.memory_limit("1 MB"):
+        pass
+    assert store.memory_budget() > 10**6

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, StoreWarning
+from ..errors import FileError, InputError, StoreWarning
 from .block import ONE, UNKNOWN, Codes, Index, Lists, Pointer
 from .checks import BadCells
 
@@ -147,6 +147,69 @@ def packed(codes: Codes, code: int) -> Packed | None:
     return Packed(indptr.astype(np.uint32 if indptr[-1] < 2**32 else np.int64), narrow, None)
 
 
+class PieceStore:
+    """Pieces of a table, in memory as long as there is room, then on disk.
+
+    Parameters
+    ----------
+    memory : int
+        Bytes of packed pieces that are kept in memory.
+    folder : path, optional
+        Where a folder for the others is made when the first of them comes; it goes with the store.
+    """
+
+    def __init__(self, memory: int, folder: str | os.PathLike[str] | None) -> None:
+        self.memory, self.folder = memory, folder
+        self.pieces: dict[int, Piece] = {}
+        self.in_memory = self.on_disk = 0  # bytes
+        self._spill: Path | None = None
+
+    def put(self, p: int, piece: Piece) -> None:
+        """Keep a piece; an OSError says that the disk does not take it."""
+        if self.in_memory + piece.n_bytes <= self.memory:
+            self.in_memory += piece.n_bytes
+            self.pieces[p] = piece
+            return
+        if self._spill is None:
+            self._spill = Path(tempfile.mkdtemp(prefix="latentbits-", dir=self.folder))
+            weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
+        try:
+            self.pieces[p] = Piece(*[part and _mapped(part, f"{self._spill}/{p}.{i}") for i, part in enumerate(piece)])
+        except OSError:
+            for path in self._spill.glob(f"{p}.*"):
+                path.unlink(missing_ok=True)
+            raise
+        self.on_disk += piece.n_bytes
+
+    def refusal(self, error: OSError) -> str:
+        """What the disk said, and where."""
+        where = self._spill or self.folder or tempfile.gettempdir()
+        return f"{where} does not take what memory has no room for ({error.strerror or error})"
+
+
+def _of_pieces(pieces: list[Piece], bounds: list[tuple[int, int]], n_columns: int) -> Lists:
+    """Index lists of some rows of every piece, one after the other."""
+    parts: list[list[tuple[Pointer, Index]]] = [[], []]
+    for piece, (begin, end) in zip(pieces, bounds):
+        for kind, marks in enumerate(piece):
+            nothing = np.zeros(end - begin + 1, np.int64), np.empty(0, np.int32)
+            parts[kind].append(nothing if marks is None else marks.lists(begin, end, n_columns))
+    return Lists(*_joined(parts[0]), *_joined(parts[1]), n_columns)
+
+
+def _places(low: int, high: int, piece_rows: int) -> list[tuple[int, int, int]]:
+    """Pieces in which the rows from ``low`` to ``high`` are, and which of their rows."""
+    return [
+        (p, max(low - p * piece_rows, 0), min(high - p * piece_rows, piece_rows))
+        for p in range(low // piece_rows, -(-high // piece_rows))
+    ]
+
+
+def rows_of_piece(n_columns: int) -> int:
+    """Rows that are packed at a time."""
+    return max(1, PIECE_CELLS // max(1, n_columns))
+
+
 class StoredReader:
     """A reader of cells whose rows are decoded once.
 
@@ -167,24 +230,22 @@ class StoredReader:
         self.reader, self.shape, self.labels = reader, reader.shape, reader.labels
         self.memory = memory_budget() // 2 if memory is None else memory
         self.folder = spill_folder() if folder is None else folder
-        self.piece_rows = max(1, PIECE_CELLS // max(1, self.shape[1]))
+        self.piece_rows = rows_of_piece(self.shape[1])
         self._forget()
 
     def _forget(self) -> None:
         """Begin with nothing decoded."""
-        n_pieces = -(-self.shape[0] // self.piece_rows)
-        self.pieces: list[Piece | None] = [None] * n_pieces
-        self.in_memory = self.on_disk = 0  # bytes
+        self.n_pieces = -(-self.shape[0] // self.piece_rows)
+        self.store = PieceStore(self.memory, self.folder)
         self._lock = threading.Lock()
         self._decoder: ThreadPoolExecutor | None = None
         self._asked: dict[int, Future[Piece | None]] = {}
-        self._spill: Path | None = None
         self._keeps = True
         self._untold = ""  # why no more pieces are kept, until somebody has been told
 
     def __getattr__(self, name: str) -> Any:
         """What else is known of the file."""
-        if name.startswith("_") or name == "reader":
+        if name.startswith("_") or name in ("reader", "store"):
             raise AttributeError(name)
         return getattr(self.reader, name)
 
@@ -198,25 +259,21 @@ class StoredReader:
 
     def read(self, low: int, high: int, bad: BadCells) -> Any:
         """Index lists of the rows; where cells cannot be read, what the reader itself says of them."""
-        first, last = low // self.piece_rows, -(-high // self.piece_rows)
-        parts: list[list[tuple[Pointer, Index]]] = [[], []]
-        for p in range(first, last):
+        pieces, bounds = [], []
+        for p, begin, end in _places(low, high, self.piece_rows):
             piece = self._piece(p)
             if piece is None:
                 return self.reader.read(low, high, bad)
-            begin = max(low - p * self.piece_rows, 0)
-            end = min(high - p * self.piece_rows, self.piece_rows)
-            for kind, marks in enumerate(piece):
-                nothing = np.zeros(end - begin + 1, np.int64), np.empty(0, np.int32)
-                parts[kind].append(nothing if marks is None else marks.lists(begin, end, self.shape[1]))
-        return Lists(*_joined(parts[0]), *_joined(parts[1]), self.shape[1])
+            pieces.append(piece)
+            bounds.append((begin, end))
+        return _of_pieces(pieces, bounds, self.shape[1])
 
     def _piece(self, p: int) -> Piece | None:
         """A piece, decoded if it has not been; None if it is not kept."""
-        piece = self.pieces[p]
+        piece = self.store.pieces.get(p)
         if piece is None and self._keeps:
             asked = self._ask(p)
-            if p + 1 < len(self.pieces) and self.pieces[p + 1] is None:
+            if p + 1 < self.n_pieces and p + 1 not in self.store.pieces:
                 self._ask(p + 1)  # while this one is worked on
             piece = asked.result()
             with self._lock:
@@ -237,41 +294,72 @@ class StoredReader:
 
     def _decode(self, p: int) -> Piece | None:
         """Decode a piece and keep it."""
-        if self.pieces[p] is not None or not self._keeps:
-            return self.pieces[p]
+        if p in self.store.pieces or not self._keeps:
+            return self.store.pieces.get(p)
         low, here = p * self.piece_rows, BadCells()
         codes = self.reader.read(low, min(low + self.piece_rows, self.shape[0]), here)
         if not isinstance(codes, np.ndarray) or codes.dtype != np.uint8:
             self._keeps = False  # numbers are read as they come
         if here.count or not self._keeps:
             return None
-        piece = Piece(packed(codes, ONE), packed(codes, UNKNOWN))
-        if self.in_memory + piece.n_bytes > self.memory:
-            self.pieces[p] = self._on_disk(p, piece)
-        else:
-            self.in_memory += piece.n_bytes
-            self.pieces[p] = piece
-        return self.pieces[p]
-
-    def _on_disk(self, p: int, piece: Piece) -> Piece | None:
-        """The piece as memory maps of files; None if the disk does not take them."""
         try:
-            if self._spill is None:
-                self._spill = Path(tempfile.mkdtemp(prefix="latentbits-", dir=self.folder))
-                weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
-            mapped = Piece(*[part and _mapped(part, f"{self._spill}/{p}.{i}") for i, part in enumerate(piece)])
+            self.store.put(p, piece_of(codes))
         except OSError as error:
             self._keeps = False
-            for path in [] if self._spill is None else self._spill.glob(f"{p}.*"):
-                path.unlink(missing_ok=True)
             self._untold = (
-                f"{self._spill or self.folder or tempfile.gettempdir()} does not take what memory has no room for "
-                f"({error.strerror or error}); the rest of the table is decoded again at every pass. Raise "
+                f"{self.store.refusal(error)}; the rest of the table is decoded again at every pass. Raise "
                 f"{MEMORY_VARIABLE}, or name another folder by {FOLDER_VARIABLE}."
             )
             return None
-        self.on_disk += piece.n_bytes
-        return mapped
+        return self.store.pieces[p]
+
+
+class PackedRows:
+    """Rows that come one after the other, of a file that is read once: kept packed, and a reader when all have come.
+
+    Parameters
+    ----------
+    n_columns : int
+    memory : int, optional
+        As in :class:`StoredReader`.
+    """
+
+    lazy = True
+
+    def __init__(self, n_columns: int, memory: int | None = None) -> None:
+        self.store = PieceStore(memory_budget() // 2 if memory is None else memory, spill_folder())
+        self.piece_rows = rows_of_piece(n_columns)
+        self.shape = (0, n_columns)
+        self.labels: Any = None
+        self.reading: Any = None
+        self.found = BadCells()
+
+    def add(self, codes: Codes) -> None:
+        """The next rows: as many as a piece has, and fewer only at the end."""
+        if self.shape[0] % self.piece_rows:
+            raise ValueError("rows came after the last piece")
+        try:
+            self.store.put(self.shape[0] // self.piece_rows, piece_of(codes))
+        except OSError as error:
+            raise FileError(
+                f"{self.store.refusal(error)}. Raise {MEMORY_VARIABLE} (--memory), or name another folder by "
+                f"{FOLDER_VARIABLE}."
+            ) from None
+        self.shape = (self.shape[0] + len(codes), self.shape[1])
+
+    def read(self, low: int, high: int, bad: BadCells) -> Lists:
+        """Index lists of the rows."""
+        if low == 0 and self.found.count:
+            bad.note(np.array([self.found.row]), np.array([self.found.column]), [self.found.value])
+            bad.count, bad.columns = self.found.count, self.found.columns
+        places = _places(low, high, self.piece_rows)
+        pieces = [self.store.pieces[p] for p, _, _ in places]
+        return _of_pieces(pieces, [(begin, end) for _, begin, end in places], self.shape[1])
+
+
+def piece_of(codes: Codes) -> Piece:
+    """Rows (n, D) packed."""
+    return Piece(packed(codes, ONE), packed(codes, UNKNOWN))
 
 
 def _mapped(part: Packed, name: str) -> Packed:
@@ -298,6 +386,10 @@ def _joined(parts: list[tuple[Pointer, Index]]) -> tuple[Pointer, Index]:
 
 def stored(reader: Any) -> Any:
     """A lazy reader behind a store, others as they are."""
-    if not reader.lazy or isinstance(reader, StoredReader) or isinstance(getattr(reader, "reader", None), StoredReader):
+    if (
+        not reader.lazy
+        or isinstance(reader, (StoredReader, PackedRows))
+        or isinstance(getattr(reader, "reader", None), (StoredReader, PackedRows))
+    ):
         return reader
     return StoredReader(reader)

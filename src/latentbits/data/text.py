@@ -31,6 +31,7 @@ from .numbers import number_of
 from .readers import CodesReader, SparseReader, Wanted
 from .reading import Reading
 from .rules import instead
+from .store import PackedRows, memory_budget, rows_of_piece
 
 UTF8 = "utf-8-sig"
 
@@ -165,28 +166,70 @@ def _collect(
     plan = plan_of(names, reading.encoding, words, aside, wanted, str(path))
     at = [names.index(name) for name in aside]
     kept: list[list[str]] = [[] for _ in at]
-    rows: list[NDArray[Any]] = []
+    rows = _Rows(plan)
     bad = BadCells(reals=plan.reals)
-    unfit, dtype = (NO_REAL, np.float64) if plan.reals else (BAD, np.uint8)
+    unfit = NO_REAL if plan.reals else BAD
     codes_of = _line_encoder(plan, len(names))
-    for row in lines:
+    for n, row in enumerate(lines):
         for values, j in zip(kept, at):
             values.append(row[j])
-        codes = np.array(codes_of(row), dtype)
+        codes = np.array(codes_of(row), rows.dtype)
         wrong = np.flatnonzero(codes == unfit)
         if len(wrong):
-            bad.note(np.full(len(wrong), len(rows)), wrong, [row[plan.places[j]] for j in wrong])
+            bad.note(np.full(len(wrong), n), wrong, [row[plan.places[j]] for j in wrong])
         rows.append(codes)
     if not rows:
         raise FileError(f"{path} has a header but no rows.")
     ids = kept[0] if reading.id_column is not None else None
-    reader = CodesReader(
-        np.array(rows).reshape(len(rows), len(plan.names)),
-        Labels(plan.names, ids),
-        bad,
-        replace(reading, encoding=heard(plan, wanted is not None, str(path))),
-    )
+    how = replace(reading, encoding=heard(plan, wanted is not None, str(path)))
+    reader = rows.reader(Labels(plan.names, ids), bad, how)
     return TextTable(reader, ids, dict(zip(aside, kept)) if ids is None else dict(zip(aside[1:], kept[1:])))
+
+
+class _Rows:
+    """Rows as they come: codes, and packed from where on they would take more than half of the memory there is."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.width, self.dtype = len(plan.names), np.float64 if plan.reals else np.uint8
+        self.packed: PackedRows | None = None
+        self.last: list[NDArray[Any]] = []
+        self.pieces: list[NDArray[Any]] = []
+        self.n_held = 0 if plan.reals else memory_budget() // 2 // max(1, self.width)  # rows; numbers are not packed
+        self.is_packable = not plan.reals
+        self.piece_rows = rows_of_piece(self.width)
+
+    def __bool__(self) -> bool:
+        return bool(self.last or self.pieces or self.packed is not None)
+
+    def append(self, codes: NDArray[Any]) -> None:
+        """One row more."""
+        self.last.append(codes)
+        if len(self.last) == self.piece_rows:
+            self._piece()
+
+    def _piece(self) -> None:
+        """The last rows as an array; everything packed when it gets too much."""
+        rows: Any = np.array(self.last, self.dtype).reshape(len(self.last), self.width)
+        self.last = []
+        if self.packed is not None:
+            self.packed.add(rows)
+            return
+        self.pieces.append(rows)
+        if self.is_packable and sum(map(len, self.pieces)) > self.n_held:
+            self.packed, pieces = PackedRows(self.width), self.pieces
+            self.pieces = []
+            for piece in pieces:
+                self.packed.add(piece)
+
+    def reader(self, labels: Labels, bad: BadCells, reading: Reading) -> Any:
+        """All rows as a reader."""
+        if self.last:
+            self._piece()
+        if self.packed is None:
+            codes = np.concatenate(self.pieces) if len(self.pieces) > 1 else self.pieces[0]
+            return CodesReader(codes, labels, bad, reading)
+        self.packed.labels, self.packed.found, self.packed.reading = labels, bad, reading
+        return self.packed
 
 
 def _line_encoder(plan: Plan, width: int) -> Callable[[list[str]], list[Any]]:

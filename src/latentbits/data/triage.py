@@ -15,6 +15,7 @@ from .encoding import BAD, CODE_OF_WORD, WORDS_UNKNOWN, Own, code_of_word
 from .numbers import number_of, same
 from .readers import CodesReader
 from .reading import Reading
+from .store import PackedRows
 from .text import UTF8, opened, table_lines
 from .triples import event_fields
 
@@ -104,7 +105,7 @@ def columns_of(reader: Any, path: Path | str | None = None) -> list[Column] | No
     reading = reader.reading
     if hasattr(reader, "value_counts"):
         counts, n_rows = reader.value_counts(), reader.shape[0]
-    elif isinstance(reader, CodesReader) and path is not None and reading is not None:
+    elif isinstance(reader, (CodesReader, PackedRows)) and path is not None and reading is not None:
         counts, n_rows = _text_counts(path, reading)
     else:
         return None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,26 +52,34 @@ class Fields(NamedTuple):
 
 def read_triples(path: Path | str, reading: Reading, parquet: bool = False) -> TextTable:
     """Read long form: row, column and, optionally, value.  Cells that are not named are 0."""
-    header, lines = _parquet_lines(Path(path)) if parquet else _text_lines(path, reading)
-    width = len(lines[0]) if lines else len(header or ())
-    if width < 2:
-        raise FileError(f"{path}: long form has at least 2 fields per line (row, column); the first line has {width}.")
-    fields = _fields(path, header, width, reading.file.get("fields"))
-    return _pivot(path, lines, width, fields, header is not None, reading)
+    with contextlib.ExitStack() as files:
+        header, lines = _parquet_lines(Path(path)) if parquet else _text_lines(path, reading, files)
+        first = next(lines, None)
+        width = len(header or ()) if first is None else len(first)
+        if width < 2:
+            raise FileError(
+                f"{path}: long form has at least 2 fields per line (row, column); the first line has {width}."
+            )
+        fields = _fields(path, header, width, reading.file.get("fields"))
+        lines = itertools.chain([] if first is None else [first], lines)
+        return _pivot(path, lines, width, fields, header is not None, reading)
 
 
-def _text_lines(path: Path | str, reading: Reading) -> tuple[list[str] | None, list[list[str]]]:
-    """Names of the fields, if the first line has them, and the other lines."""
+def _text_lines(
+    path: Path | str, reading: Reading, files: contextlib.ExitStack
+) -> tuple[list[str] | None, Iterator[list[str]]]:
+    """Names of the fields, if the first line has them, and the other lines, as they are read."""
     how = reading.file
-    with opened(path, how.get("encoding", UTF8)) as text:
-        first = next((line for line in text if line.strip()), "")
-        if not first:
-            raise FileError(f"{path} is empty; long form has lines 'row,column' or 'row,column,value'.")
-        separator = check_delimiter(how.get("delimiter")) or delimiter_of(first)
-        lines = [line for line in csv.reader(itertools.chain([first], text), delimiter=separator, strict=True) if line]
-    told, first_line = how.get("header"), [word.strip() for word in lines[0]]
+    text = files.enter_context(opened(path, how.get("encoding", UTF8)))
+    first = next((line for line in text if line.strip()), "")
+    if not first:
+        raise FileError(f"{path} is empty; long form has lines 'row,column' or 'row,column,value'.")
+    separator = check_delimiter(how.get("delimiter")) or delimiter_of(first)
+    lines = (line for line in csv.reader(itertools.chain([first], text), delimiter=separator, strict=True) if line)
+    head = next(lines)
+    told, first_line = how.get("header"), [word.strip() for word in head]
     has_header = _is_header(first_line) or _named(how.get("fields"), first_line) if told is None else told
-    return (first_line, lines[1:]) if has_header else (None, lines)
+    return (first_line, lines) if has_header else (None, itertools.chain([head], lines))
 
 
 def _named(fields: Sequence[str] | None, words: Sequence[str]) -> bool:
@@ -77,13 +87,13 @@ def _named(fields: Sequence[str] | None, words: Sequence[str]) -> bool:
     return fields is not None and set(fields) <= set(words)
 
 
-def _parquet_lines(path: Path) -> tuple[list[str], list[list[str]]]:
+def _parquet_lines(path: Path) -> tuple[list[str], Iterator[list[str]]]:
     """Names and lines of a Parquet file or folder."""
     from .parquet import whole_columns
 
     names, columns = whole_columns(path)
     words = [words_of(values, null) for values, null in columns]
-    return names, [list(line) for line in zip(*words)]
+    return names, (list(line) for line in zip(*words))
 
 
 def _stem(word: str) -> str:
@@ -160,7 +170,7 @@ def _pivot(
     """Sparse table of long-form lines."""
     rows: dict[str, int] = {}
     columns: dict[str, int] = {}
-    cells: dict[tuple[int, int], Any] = {}
+    at_row, at_column, codes = array("i"), array("i"), array("d")
     encoding = ColumnEncoding(reading.encoding.binarize, reading.encoding.own)
     reals = encoding.reals
     bad, first = BadCells(reals=reals), ""
@@ -170,25 +180,44 @@ def _pivot(
         row, column = line[fields.row], line[fields.column]
         if not row.strip() or not column.strip():
             raise FileError(f"{path}: entry {number} has no {'row' if not row.strip() else 'column'}.")
-        place = rows.setdefault(row, len(rows)), columns.setdefault(column, len(columns))
+        i, j = rows.setdefault(row, len(rows)), columns.setdefault(column, len(columns))
         word = "" if fields.value is None else line[fields.value]
         code = ONE if fields.value is None else encoding.known[word]
         first = first or word
         if code == (NO_REAL if reals else BAD):
-            bad.note(np.array([place[0]]), np.array([place[1]]), [word])
-        elif cells.setdefault(place, code) != code:
-            raise FileError(f"{path}: the cell (row {row!r}, column {column!r}) is given twice with different values.")
+            bad.note(np.array([i]), np.array([j]), [word])
+            continue
+        at_row.append(i)
+        at_column.append(j)
+        codes.append(code)
     if not rows:
         raise FileError(f"{path} holds no entries.")
     if bad.count:
         _complain(path, bad, first, named, Labels(list(columns), list(rows)))
-    at = np.array(list(cells), np.int64).reshape(-1, 2)
-    codes = np.fromiter(cells.values(), np.float64 if reals else np.float32, len(cells))
+    keys = np.frombuffer(at_row, np.int32).astype(np.int64) * len(columns) + np.frombuffer(at_column, np.int32)
+    values = np.frombuffer(codes, np.float64)
+    keys, values = _each_once(path, keys, values, list(rows), list(columns))
     if not reals:
-        codes[codes == UNKNOWN] = np.nan
-    matrix = sp.coo_array((codes, (at[:, 0], at[:, 1])), shape=(len(rows), len(columns)))
+        values = np.where(values == UNKNOWN, np.nan, values).astype(np.float32)
+    places = keys // len(columns), keys % len(columns)
+    matrix = sp.coo_array((values, places), shape=(len(rows), len(columns)))
     reader = SparseReader(matrix, REALS if reals else None, list(columns), list(rows), reading)
     return TextTable(reader, list(rows), {})
+
+
+def _each_once(path: Path | str, keys: Any, values: Any, rows: list[str], columns: list[str]) -> tuple[Any, Any]:
+    """Cells by their numbers, those that are given several times once; refuses different values."""
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    again = np.flatnonzero(keys[1:] == keys[:-1]) + 1
+    differs = again[values[again] != values[again - 1]]
+    if len(differs):
+        at = keys[differs[np.argmin(order[differs])]]  # the one that comes first in the file
+        cell = f"row {rows[at // len(columns)]!r}, column {columns[at % len(columns)]!r}"
+        raise FileError(f"{path}: the cell ({cell}) is given twice with different values.")
+    first = np.ones(len(keys), np.bool_)
+    first[again] = False
+    return keys[first], values[first]
 
 
 def _complain(path: Path | str, bad: BadCells, first: str, named: bool, labels: Labels) -> None:
