@@ -213,6 +213,7 @@ def cluster() -> dict[str, Any]:
     return out
 
 
+JOBS = tuple(int(n) for n in os.environ.get("LATENTBITS_JOBS", "1,2").split(","))
 EXPLORED = {"wide 200 x 5000": (200, 5000, 0.12), "wide 500 x 20000": (500, 20000, 0.12), "long": (1_000_000, 30, 0.09)}
 
 
@@ -223,7 +224,7 @@ def explore() -> dict[str, Any]:
 
     out: dict[str, Any] = {}
     for name, shape in EXPLORED.items():
-        for jobs in (1, 2):
+        for jobs in JOBS:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "table.parquet"
                 import pandas as pd

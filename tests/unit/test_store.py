@@ -86,8 +86,8 @@ def test_columns_beyond_two_bytes():
 def test_one_decoding_for_all_starts_answers_and_fits(tmp_path):
     codes = cells(3000, 12)
     table = files.read_table(parquet(tmp_path / "t.parquet", codes, row_group_size=500))
-    groups, plain = [], table.reader.reader._group
-    table.reader.reader._group = lambda g: groups.append(g) or plain(g)
+    groups, plain = [], table.reader.reader._rows
+    table.reader.reader._rows = lambda g, low, high: groups.append(g) or plain(g, low, high)
     for seed in (0, 1):
         model = BernoulliMixture(3, n_init=2, max_iter=20, random_state=seed, n_jobs=2, block_rows=400)
         with warnings.catch_warnings():

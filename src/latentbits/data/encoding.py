@@ -81,6 +81,11 @@ class ColumnEncoding:
         number = next((key for key in reversed(self.keys(word)) if isinstance(key, float)), None)
         return BAD if number is None or not np.isfinite(number) else int(number > rule.above)
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether numbers 0 and 1 are their own codes, and others none."""
+        return self.plain and self.binarize is None and not self.reals
+
     def codes(self, values: NDArray[Any], null: NDArray[np.bool_] | None, start: int, bad: BadCells) -> NDArray[Any]:
         """Codes of a column of values whose first is of row ``start``; what is no cell is noted in ``bad``, in column 0."""
         kind = values.dtype.kind

@@ -13,13 +13,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..errors import InputError, TableWarning
-from .block import UNKNOWN, Codes, Lists
+from .block import ONE, UNKNOWN, Codes, Lists
 from .checks import BadCells, Labels
 from .convert import lists_of_csr, values_of_csr
 from .encoding import ColumnEncoding, Encoding, Indicator, levels_of, values_in
 from .numbers import same
 from .rules import Rule
 from .values import ValueLists
+
+# Types of numbers that are codes already where they are 0 and 1.
+BYTES = (np.dtype(np.int8), np.dtype(np.uint8), np.dtype(np.bool_))
 
 MOST_LEVELS = 1000  # indicators of one column
 MOST_NAMED = 5
@@ -189,14 +192,27 @@ def codes_of_plan(
     """Codes of rows given column by column as values and where they are null; they lie in memory as they come."""
     codes = np.empty((n_rows, len(plan.names)), np.float64 if plan.reals else np.uint8, order="F")
     bad.reals = bad.reals or plan.reals
+    looked_at = []  # columns of small numbers, which are taken as they are and looked at together
     for j, (place, encoding) in enumerate(zip(plan.places, plan.encodings)):
         values, null = column(place)
-        here = BadCells()
-        codes[:, j] = encoding.codes(values, null if null is not None and null.any() else None, start, here)
-        if here.count:
-            bad.note(np.array([here.row]), np.array([j]), [here.value])
-            bad.count += here.count - 1
+        if null is None and encoding.is_identity and values.dtype in BYTES:
+            codes[:, j] = values.view(np.uint8)
+            looked_at.append(j)
+        else:
+            _put_codes(codes, j, encoding, values, null, start, bad)
+    if looked_at and (codes.max() if len(looked_at) == len(plan.names) else codes[:, looked_at].max()) > ONE:
+        for j in looked_at:
+            _put_codes(codes, j, plan.encodings[j], *column(plan.places[j]), start, bad)
     return codes
+
+
+def _put_codes(codes: Any, j: int, encoding: Any, values: Any, null: Any, start: int, bad: BadCells) -> None:
+    """Fill column ``j`` of ``codes``; cells that cannot be read are noted in ``bad``."""
+    here = BadCells()
+    codes[:, j] = encoding.codes(values, null if null is not None and null.any() else None, start, here)
+    if here.count:
+        bad.note(np.array([here.row]), np.array([j]), [here.value])
+        bad.count += here.count - 1
 
 
 def reordered(X: Any, wanted: Sequence[str] | None) -> Any:

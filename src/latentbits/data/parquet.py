@@ -12,13 +12,17 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, need
-from .block import Codes
+from .block import ONE, Codes
 from .checks import BadCells, Labels
 from .encoding import words_of
 from .matching import codes_of_plan, plan_of
 from .readers import Wanted, arrow_column
 from .reading import Reading
+from .store import packed_room
 from .text import set_aside
+
+# Rows that are decoded at a time, at least.
+LEAST_ROWS = 1024
 
 
 @contextmanager
@@ -30,6 +34,29 @@ def _readable(path: Path) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"{path} is not a readable Parquet file ({str(error).splitlines()[0]}).") from None
+
+
+class _Cursor:
+    """How far a row group has been decoded, and what of it may still be asked for."""
+
+    def __init__(self, group: int, batches: Iterator[Any]) -> None:
+        self.group, self.batches = group, batches
+        self.at = 0  # the first row that is held
+        self.held: list[Any] = []
+
+    def rows(self, begin: int, end: int) -> Any:
+        """The rows from ``begin`` to ``end``, of which the first is not before ``at``."""
+        import pyarrow as pa
+
+        n_held = sum(batch.num_rows for batch in self.held)
+        while self.at + n_held < end:
+            while self.held and self.at + self.held[0].num_rows <= begin:  # nobody asks for these any more
+                gone = self.held.pop(0).num_rows
+                self.at, n_held = self.at + gone, n_held - gone
+                pa.default_memory_pool().release_unused()
+            self.held.append(next(self.batches))
+            n_held += self.held[-1].num_rows
+        return pa.Table.from_batches(self.held).slice(begin - self.at, end - begin)
 
 
 class ParquetReader:
@@ -108,14 +135,25 @@ class ParquetReader:
                 out.append((name, dict(zip(words, counts.field(1).to_pylist()))))
         return out
 
-    def _group(self, g: int) -> Any:
-        """Row group number ``g``; the last one that a thread asked for is kept, because blocks cut it into several."""
-        if getattr(self._last, "number", None) != g:
+    def _rows(self, g: int, begin: int, end: int) -> Any:
+        """Rows of row group number ``g``.
+
+        A thread that goes on behind the rows that it asked for last goes on decoding there: no row group is held whole, and
+        none is decoded twice by one that reads in order.
+        """
+        cursor = getattr(self._last, "cursor", None)
+        if cursor is None or cursor.group != g or begin < cursor.at:
             f, group = self.groups[g]
+            n_cells = int(self.bounds[g + 1] - self.bounds[g]) * max(1, len(self.columns))
             with _readable(self.paths[f]):
-                self._last.table = self._open(f).read_row_group(group, columns=self.columns)
-            self._last.number = g
-        return self._last.table
+                file, batch = self._open(f), max(end - begin, LEAST_ROWS)
+                if n_cells <= packed_room() // 4:  # quicker as a whole
+                    batches = iter(file.read_row_group(group, columns=self.columns).to_batches())
+                else:
+                    batches = file.iter_batches(batch_size=batch, row_groups=[group], columns=self.columns)
+            cursor = self._last.cursor = _Cursor(g, batches)
+        with _readable(self.paths[self.groups[g][0]]):
+            return cursor.rows(begin, end)
 
     def read(self, low: int, high: int, bad: BadCells) -> Codes:
         """Codes of the rows; touches only the row groups they lie in."""
@@ -125,10 +163,27 @@ class ParquetReader:
         for g in range(first, last):
             begin = max(low - int(self.bounds[g]), 0)
             end = min(high, int(self.bounds[g + 1])) - int(self.bounds[g])
-            piece = self._group(g).slice(begin, end - begin)
+            piece = self._rows(g, begin, end)
             start = int(self.bounds[g]) + begin
-            pieces.append(codes_of_plan(self.plan, self._getter(piece), end - begin, start, bad))
+            codes = self._bytes(piece)
+            if codes is None:
+                codes = codes_of_plan(self.plan, self._getter(piece), end - begin, start, bad)
+            pieces.append(codes)
         return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
+
+    def _bytes(self, piece: Any) -> Codes | None:
+        """The codes of rows whose columns are all small integers, 0 and 1, in their order; None if they are not."""
+        import pyarrow as pa
+
+        plan, kinds = self.plan, set(piece.schema.types)
+        in_order = plan.names == piece.schema.names and all(how.is_identity for how in plan.encodings)
+        if not in_order or len(kinds) != 1 or not kinds <= {pa.int8(), pa.uint8()} or not piece.num_rows:
+            return None
+        batches = piece.combine_chunks().to_batches()
+        if len(batches) != 1 or any(column.null_count for column in batches[0].columns):
+            return None
+        codes: Codes = batches[0].to_tensor(row_major=False).to_numpy().view(np.uint8)
+        return codes if codes.max(initial=0) <= ONE else None
 
     def _getter(self, piece: Any) -> Callable[[int], Any]:
         """The function that gives a column of a piece by its place in the file."""

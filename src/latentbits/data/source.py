@@ -25,7 +25,7 @@ from .matching import in_order
 from .numbers import check_threshold
 from .readers import Reader, reader_of
 from .reading import Reading
-from .store import memory_budget, stored
+from .store import packed_room, stored
 from .values import Reals, ValueLists, block_of_values
 
 
@@ -93,7 +93,8 @@ class TableSource:
         self._owner, self._weights, self._merge = owner, weights, merge
         self._blocks: list[Block] | None = None
         self._kept: dict[int, Block] = {}
-        self._room = memory_budget() // 2 if reader.lazy else 0
+        self._distinct: set[int] = set()  # blocks that were looked at, and have no equal rows to merge
+        self._room = packed_room() if reader.lazy else 0
         self._lock = Lock()
         if not reader.lazy:
             bad = BadCells()
@@ -158,7 +159,10 @@ class TableSource:
         assert self._reader is not None
         rows = self._reader.read(low, high, bad)
         weights = None if self._weights is None else self._weights[low:high]
-        block: Block = block_of_rows(low, rows, weights, self._merge)
+        merges = self._merge and b not in self._distinct
+        block: Block = block_of_rows(low, rows, weights, merges)
+        if merges and getattr(block, "origin", None) is None:
+            self._distinct.add(b)
         return block
 
     def _complain(self) -> None:

@@ -27,8 +27,8 @@ from ..errors import FileError, InputError, StoreWarning
 from .block import ONE, UNKNOWN, Codes, Index, Lists, Pointer
 from .checks import BadCells
 
-# Cells of a piece: as bytes they are what is held of a table while it is decoded.
-PIECE_CELLS = 2**24
+# Cells of a piece, at most, and however little memory there is: what is held of a table while it is decoded.
+PIECE_CELLS, LEAST_CELLS = 2**24, 2**18
 # How much is kept in all, and where: environment variables.
 MEMORY_VARIABLE, FOLDER_VARIABLE = "LATENTBITS_MEMORY", "LATENTBITS_SPILL"
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -60,6 +60,11 @@ def memory_budget() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
     except (AttributeError, OSError, ValueError):  # where nobody tells
         return 2 * 10**9
+
+
+def packed_room() -> int:
+    """Bytes for packed rows: a third of the budget.  Another is for blocks that are ready, the last for what is at work."""
+    return memory_budget() // 3
 
 
 @contextmanager
@@ -205,9 +210,9 @@ def _places(low: int, high: int, piece_rows: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def rows_of_piece(n_columns: int) -> int:
-    """Rows that are packed at a time."""
-    return max(1, PIECE_CELLS // max(1, n_columns))
+def rows_of_piece(n_columns: int, memory: int) -> int:
+    """Rows that are packed at a time: while that is done they take several bytes a cell."""
+    return max(1, min(PIECE_CELLS, max(LEAST_CELLS, memory // 3)) // max(1, n_columns))
 
 
 class StoredReader:
@@ -218,7 +223,7 @@ class StoredReader:
     reader : Reader
         The lazy reader of a file or memory map.
     memory : int, optional
-        Bytes of packed pieces that are kept in memory; the others go to disk.  Default: half of :func:`memory_budget`.
+        Bytes of packed pieces that are kept in memory; the others go to disk.  Default: a third of :func:`memory_budget`.
     folder : path, optional
         Where a folder for them is made; default: that of the environment variable ``LATENTBITS_SPILL``, or the machine's
         folder for temporary files.
@@ -228,9 +233,9 @@ class StoredReader:
 
     def __init__(self, reader: Any, memory: int | None = None, folder: str | os.PathLike[str] | None = None) -> None:
         self.reader, self.shape, self.labels = reader, reader.shape, reader.labels
-        self.memory = memory_budget() // 2 if memory is None else memory
+        self.memory = packed_room() if memory is None else memory
         self.folder = spill_folder() if folder is None else folder
-        self.piece_rows = rows_of_piece(self.shape[1])
+        self.piece_rows = rows_of_piece(self.shape[1], self.memory)
         self._forget()
 
     def _forget(self) -> None:
@@ -327,8 +332,8 @@ class PackedRows:
     lazy = True
 
     def __init__(self, n_columns: int, memory: int | None = None) -> None:
-        self.store = PieceStore(memory_budget() // 2 if memory is None else memory, spill_folder())
-        self.piece_rows = rows_of_piece(n_columns)
+        self.store = PieceStore(packed_room() if memory is None else memory, spill_folder())
+        self.piece_rows = rows_of_piece(n_columns, self.store.memory)
         self.shape = (0, n_columns)
         self.labels: Any = None
         self.reading: Any = None

@@ -31,7 +31,7 @@ from .numbers import number_of
 from .readers import CodesReader, SparseReader, Wanted
 from .reading import Reading
 from .rules import instead
-from .store import PackedRows, memory_budget, rows_of_piece
+from .store import PackedRows, packed_room, rows_of_piece
 
 UTF8 = "utf-8-sig"
 
@@ -187,16 +187,16 @@ def _collect(
 
 
 class _Rows:
-    """Rows as they come: codes, and packed from where on they would take more than half of the memory there is."""
+    """Rows as they come: codes, and packed from where on they would take more than a third of the memory there is."""
 
     def __init__(self, plan: Plan) -> None:
         self.width, self.dtype = len(plan.names), np.float64 if plan.reals else np.uint8
         self.packed: PackedRows | None = None
         self.last: list[NDArray[Any]] = []
         self.pieces: list[NDArray[Any]] = []
-        self.n_held = 0 if plan.reals else memory_budget() // 2 // max(1, self.width)  # rows; numbers are not packed
+        self.n_held = 0 if plan.reals else packed_room() // max(1, self.width)  # rows; numbers are not packed
         self.is_packable = not plan.reals
-        self.piece_rows = rows_of_piece(self.width)
+        self.piece_rows = rows_of_piece(self.width, packed_room())
 
     def __bool__(self) -> bool:
         return bool(self.last or self.pieces or self.packed is not None)
