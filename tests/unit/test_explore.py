@@ -672,3 +672,15 @@ def test_a_report_on_a_model_matches_columns_by_name():
         report_on(model, frame.rename(columns={"q0": "other"}))
     with pytest.raises(NotFittedError):
         report_on(latentbits.BernoulliMixture(2), frame)
+
+
+def test_a_last_fit_beyond_the_budget_is_to_a_stated_part_of_the_rows(tmp_path, monkeypatch):
+    X = make_mixture(600, 8, 2, spread=3.0, random_state=0).data
+    monkeypatch.setattr("latentbits.exploring.job.LAST_FIT", 1e-9)
+    found = quietly(X, tmp_path / "out", **QUICK)
+    assert found.winner.n_rows == found.comparison.plan.n_rows < 600
+    told = f"fitted to {found.winner.n_rows:,} of 600 rows, drawn at random, to keep to the budget"
+    assert any(told in note for note in found.notes)
+    assert len(rows_of(tmp_path / "out" / "rows.csv")) == 600
+    methods = " ".join(content_of(tmp_path / "out")["methods"])
+    assert f"{found.winner.n_rows:,} of the 600 rows, drawn at random" in methods

@@ -171,18 +171,21 @@ class FittingMixin(DoubtsMixin):
     def _together(self, whole: Alone, n_starts: int) -> Together | None:
         """How starts run side by side; None: one after the other, as checkpoints and callbacks want them.
 
-        On the workers of an active Dask client; else in threads, where blocks do not keep those busy.
+        On the workers of an active Dask client, if the table is in memory; else in threads, where blocks do not keep those
+        busy.
         """
         if n_starts < 2 or self.checkpoint is not None or self.callbacks or getattr(self, "_skl_callbacks", None):
             return None
         client, sweep = active_client(), whole.sweep.alone()
-        there = isinstance(sweep, LocalSweep) and client is not None and self.time_limit is None
+        here = isinstance(sweep, LocalSweep)
+        in_memory = here and getattr(sweep.source, "in_memory", True)
+        there = in_memory and client is not None and self.time_limit is None
         listener = None if there or whole.listener is None else events.InTurn(whole.listener)
         shared = whole._replace(start=whole.start.on(sweep), sweep=sweep, listener=listener)
         if there:
             return Together(shared, client=client)
-        n_jobs = effective_n_jobs(self.n_jobs) if client is None else n_workers(client)
-        if n_jobs < 2 or (client is None and sweep.n_blocks >= 2 * n_jobs):
+        n_jobs = effective_n_jobs(self.n_jobs) if here else n_workers(client)
+        if n_jobs < 2 or (here and sweep.n_blocks >= 2 * n_jobs):
             return None
         return Together(shared, min(n_jobs, n_starts), kind="here")
 

@@ -116,6 +116,11 @@ class TableSource:
         """Number of blocks."""
         return len(self.starts) - 1
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether all blocks are here; others are read from a file, which may not be there on another machine."""
+        return self._blocks is not None
+
     def merging(self) -> TableSource:
         """Merge equal rows of every block into weights where that pays."""
         self._merge = True
