@@ -95,6 +95,11 @@ def theirs(page, folder):
         posts = (rng.random((60, 30)) < 0.2).astype(int)
         lines = [",".join(map(str, (f"p{i}", *row))) for i, row in enumerate(posts)]
         (folder / "posts.csv").write_text("\n".join([",".join(["post", *words]), *lines]) + "\n")
+    if page == "large":
+        pd = pytest.importorskip("pandas")
+        pytest.importorskip("dask.dataframe")
+        cells = (rng.random((200, 6)) < rng.choice([0.2, 0.7], (200, 1))).astype(np.int8)
+        pd.DataFrame(cells, columns=list("abcdef")).to_parquet(folder / "events.parquet")
     if page == "tables":
         cells = rng.choice(["yes", "no", ""], (40, 4), p=[0.45, 0.45, 0.1])
         lines = [",".join([f"r{i}", "Süd" if i % 2 else "Nord", *row]) for i, row in enumerate(cells)]

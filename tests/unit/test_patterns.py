@@ -211,3 +211,24 @@ def test_dask_counts_the_same_patterns():
     here = model.fit(X).components_.copy()
     there = model.fit(da.from_array(X, chunks=(450, 9))).components_
     assert np.array_equal(here, there)
+
+
+def test_answers_about_equal_rows_are_worked_out_once(monkeypatch):
+    from latentbits.engine import ask
+
+    X = repeated(1500, 9, 30, seed=8)
+    model = AspectBernoulli(2, n_init=1, max_iter=10, random_state=0).fit(X)
+    plain = model.transform(X), model.score_samples(X), model.fold_in_scores(X)
+    monkeypatch.setattr(ask, "MANY_ROWS", 100)
+    asked = []
+    represent = type(model._model).represent
+
+    def counting(self, block, precomputed):
+        asked.append(block.n_rows)
+        return represent(self, block, precomputed)
+
+    monkeypatch.setattr(type(model._model), "represent", counting)
+    again = model.transform(X), model.score_samples(X), model.fold_in_scores(X)
+    assert asked == [len(counted(np.where(np.isnan(X), 2, X).astype(np.uint8)))]
+    for a, b in zip(plain, again):
+        np.testing.assert_allclose(a, b, rtol=1e-10)

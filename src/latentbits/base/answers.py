@@ -14,7 +14,7 @@ from ..data.giving_back import is_dask, like, stacked, stays_sparse
 from ..data.numbers import real_numbers
 from ..data.rng import stream
 from ..data.source import Source, named
-from ..engine.ask import Asked
+from ..engine.ask import Asked, ByPattern
 from ..engine.protocols import Causes, Places
 from ..errors import InputError
 from .common import seed_of
@@ -133,7 +133,7 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, ComponentsMixin):
         Dask tables give a Dask array with their chunks, of which there is one length unknown per partition of a frame.
         """
         self._check_fitted()
-        asked = getattr(self._model, question) if isinstance(question, str) else question(self._model)
+        asked = ByPattern(getattr(self._model, question)) if isinstance(question, str) else question(self._model)
         return self._rows_in_parts(X, asked) if is_dask(X) else self._ask(X).by_rows(asked)
 
     def _rows_in_parts(self, X: Any, question: Callable[..., Any]) -> Any:

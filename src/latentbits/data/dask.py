@@ -104,7 +104,7 @@ def _lost(what: str) -> ClusterError:
     """The error that tells of the loss."""
     return ClusterError(
         f"the Dask cluster was lost ({what}). Start it anew and connect a new Client: a fit or a comparison with "
-        "checkpoint=<path> then goes on from there when it is called again, and so does `latentbits explore --resume`."
+        "checkpoint=<path> then goes on from there when it is called again, and so does an exploration with --resume."
     )
 
 

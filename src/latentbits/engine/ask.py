@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.block import Block
+from ..data.block import Block, merged
 from .protocols import Params, Places, Sweep
 
 Cells = tuple[Places, Places]  # rows (counted within their block) and columns
+# Rows from which on a block is looked through for equal ones before it is asked.
+MANY_ROWS = 4096
 
 
 class Asked:
@@ -41,7 +43,8 @@ class Asked:
 
     def by_rows(self, question: Callable[..., Any] | str) -> NDArray[Any]:
         """``question(block, precomputed)``, or the model's answer of that name, with one entry per row of the table."""
-        return np.concatenate(self.by_block(getattr(self.model, question) if isinstance(question, str) else question))
+        asked = ByPattern(getattr(self.model, question)) if isinstance(question, str) else question
+        return np.concatenate(self.by_block(asked))
 
     def total(self, question: Callable[..., Any]) -> Any:
         """The sum of ``question(block, precomputed)`` over the blocks."""
@@ -84,6 +87,20 @@ class Asked:
         parts = [part._replace(**{part._fields[0]: which[part[0]]}) for part, which in zip(parts, chosen) if part]
         found = joined(parts)
         return _taken(found, np.argsort(found[0], kind="stable"))
+
+
+class ByPattern:
+    """A question about rows that depends on nothing but their cells: of long blocks, equal rows are answered once."""
+
+    def __init__(self, question: Callable[..., Any]) -> None:
+        self.question = question
+
+    def __call__(self, block: Any, precomputed: Any) -> Any:
+        if isinstance(block, Block) and block.n_rows >= MANY_ROWS and block.origin is None:
+            few = merged(block)
+            if few.origin is not None:
+                return self.question(few, precomputed)[few.origin]
+        return self.question(block, precomputed)
 
 
 class _AtRows:
