@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -224,6 +225,8 @@ def explore() -> dict[str, Any]:
 
     out: dict[str, Any] = {}
     for name, shape in EXPLORED.items():
+        if os.environ.get("LATENTBITS_ONLY", "") not in name:
+            continue
         for jobs in JOBS:
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "table.parquet"
@@ -231,15 +234,19 @@ def explore() -> dict[str, Any]:
 
                 pd.DataFrame(table(*shape), columns=[f"q{j}" for j in range(shape[1])]).to_parquet(path)
                 command = [sys.executable, "-m", "latentbits", "explore", str(path), "-o", f"{folder}/out"]
-                began = time.perf_counter()
+                began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
                 subprocess.run([*command, "--jobs", str(jobs)], check=True, capture_output=True)
-                seconds = time.perf_counter() - began
+                seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+                cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
                 assert (Path(folder) / "out" / "report.html").exists()
                 size = (Path(folder) / "out" / "report.html").stat().st_size
                 summary = (Path(folder) / "out" / "summary.md").read_text().splitlines()[2]
             budget = default_budget(shape[0] * shape[1])
-            told = {"seconds": seconds, "budget": budget, "ratio": seconds / budget, "goal": 2.0, "report_bytes": size}
+            told = {"seconds": seconds, "cpu_seconds": cpu, "budget": budget, "ratio": seconds / budget, "goal": 2.0}
+            told["report_bytes"] = size
             out[f"{name}, {jobs} at a time"] = {**told, "verdict": summary}
+            kept = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+            RESULT.write_text(json.dumps({**kept, "explore": {**kept.get("explore", {}), **out}}, indent=1) + "\n")
             print(name, jobs, told, flush=True)
     return out
 
@@ -258,6 +265,7 @@ def main() -> None:
             found = PARTS[name]()
             print(name, json.dumps(found, indent=1), flush=True)
             results = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+            found = {**results.get(name, {}), **found}
             RESULT.write_text(json.dumps({**results, name: found}, indent=1) + "\n")
             os.environ.pop("LATENTBITS_MEMORY", None)
 

@@ -43,8 +43,10 @@ from .settings import read_settings, to_toml, versions
 
 PARTS = ".parts"
 LOCK = ".latentbits-lock"
-# Share of the budget that the fit of a model to the whole table may take; of longer tables it is fitted to a part.
-LAST_FIT = 0.25
+# Share of the budget that the fit of a model to the whole table may take (of longer tables it is fitted to a part), and that
+# of the map, which then has fewer passes.
+LAST_FIT, MAP_FIT, FEWEST_PASSES = 0.2, 0.1, 20
+MAP_SHAPE = (12, 12)
 
 
 def explore(
@@ -319,16 +321,20 @@ class _Job:
         return FittedFamily(one, self.fitted(one, size, role, n_rows), size, n_rows)
 
     def rows_within_budget(self, one: Candidate, size: Any, fewest: int) -> int:
-        """Rows to which a family is fitted in the end: all, unless that would take more than a quarter of the budget."""
-        sums, (n_rows, n_columns) = table_sums(sweep_of(self.source, 1))[0], self.source.shape
-        seconds = one.seconds(size, one.full, TableSize(n_rows, n_columns, sums.n_ones + sums.n_unknown))
-        allowed = LAST_FIT * self.budget
+        """Rows to which a family is fitted in the end: all, unless that would take more than a fifth of the budget."""
+        n_rows, allowed = self.source.shape[0], LAST_FIT * self.budget
+        seconds = one.seconds(size, one.full, self.size_of(n_rows))
         return n_rows if seconds <= allowed else max(fewest, int(n_rows * allowed / seconds))
+
+    def size_of(self, n_rows: int) -> TableSize:
+        """The size of so many rows of the table."""
+        sums, share = table_sums(sweep_of(self.source, 1))[0], n_rows / max(1, self.source.shape[0])
+        return TableSize(n_rows, self.source.shape[1], int(share * (sums.n_ones + sums.n_unknown)))
 
     @property
     def budget(self) -> float:
         """Nominal seconds of the comparison."""
-        asked = self.settings["explore"]["budget"]
+        asked = self.settings["explore"].get("budget")
         return default_budget(self.source.shape[0] * self.source.shape[1]) if asked is None else float(asked)
 
     def fitted(self, one: Candidate, size: Any, role: str, n_rows: int) -> Any:
@@ -376,7 +382,10 @@ class _Job:
         one = candidate_of(BY_NAME["gtm"])
         rows = some_rows(self.source, MAP_ROWS, self.seed)
         part = RowsSource(self.source, rows)
-        model = one.estimator((12, 12), one.full, self.seed, self.n_jobs)
+        seconds = one.seconds(MAP_SHAPE, one.full, self.size_of(len(rows)))
+        passes = int(one.full["max_iter"] * min(1.0, MAP_FIT * self.budget / seconds))
+        options = {**one.full, "max_iter": max(FEWEST_PASSES, passes)}
+        model = one.estimator(MAP_SHAPE, options, self.seed, self.n_jobs)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LatentBitsWarning)
