@@ -95,7 +95,8 @@ def check_on_the_cluster(family, container, weighted, folder, options):
     answer = "predict_proba" if family.supervised else "transform"
     if not hasattr(estimator, "get_support"):  # which answers by columns of the table that it is given
         wanted, found = getattr(straight, answer)(table), np.asarray(getattr(estimator, answer)(made))
-        assert wanted.tobytes() == found.tobytes()
+        # Partitions are answered as they are cut, which products of matrices show in their last digits.
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-14)
 
 
 def test_sparse_chunks(client, tmp_path):

@@ -76,7 +76,7 @@ class Together:
 
         with on_cluster(self.client):
             if self._placed is None:
-                self._placed = self.client.scatter(self.shared, broadcast=True, hash=False)
+                self._placed = self.client.scatter([self.shared], broadcast=True, hash=False)[0]
             futures = [self.client.submit(function, self._placed, *call, pure=False) for call in calls]
             place = {future.key: i for i, future in enumerate(futures)}
             waiting = as_completed(futures, with_results=True)
