@@ -7,7 +7,7 @@ ifneq ($(wildcard ../shared/data),)
 export LATENTBITS_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test warm coverage test-slow test-oldest papers bench lint docs clean
+.PHONY: demo test warm coverage test-slow test-oldest papers bench bench-large lint docs clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -83,6 +83,10 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.bernoulli_gauss
 	$(BIN)/python -m benchmarks.explore
 	$(BIN)/python -m benchmarks.scale
+
+bench-large: $(VENV)/.bench
+	$(BIN)/python -m benchmarks.costs
+	$(BIN)/python -m benchmarks.large
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check src tests papers benchmarks examples docs/stories

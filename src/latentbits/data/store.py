@@ -212,7 +212,7 @@ def _places(low: int, high: int, piece_rows: int) -> list[tuple[int, int, int]]:
 
 def rows_of_piece(n_columns: int, memory: int) -> int:
     """Rows that are packed at a time: while that is done they take several bytes a cell."""
-    return max(1, min(PIECE_CELLS, max(LEAST_CELLS, memory // 3)) // max(1, n_columns))
+    return max(1, min(PIECE_CELLS, max(LEAST_CELLS, memory // 4)) // max(1, n_columns))
 
 
 class StoredReader:
