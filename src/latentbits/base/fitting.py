@@ -15,19 +15,10 @@ import numpy as np
 from .. import persist
 from ..data.summary import Totals
 from ..engine import events
+from ..engine.bookmarks import Bookmark, Restart, checkpoint_seed
 from ..engine.em import EMOptions
 from ..engine.protocols import Rows, Sweep
-from ..engine.restarts import (
-    Alone,
-    Bookmark,
-    Given,
-    InitParams,
-    Restart,
-    Result,
-    Starts,
-    checkpoint_seed,
-    fit_restarts,
-)
+from ..engine.restarts import Alone, Given, InitParams, Result, Starts, fit_restarts
 from ..engine.sweep import LocalSweep, sweep_of
 from ..engine.together import Together, active_client, n_workers
 from ..errors import InputError

@@ -21,10 +21,10 @@ import numpy as np
 from ..data.block import Float
 from ..declared import Array, Count, MisfitError, Plain, Sizes, check
 from ..errors import ClusterError
+from .bookmarks import Bookmark, foreign, read_bookmark, refuse_foreign
 from .checkpoint import write_sealed
 from .em import Point, State, Step
 from .events import Begin, End, Listener, Progress
-from .restarts import Bookmark, foreign, read_bookmark, refuse_foreign
 from .stats import flatten, shape_of, unflatten
 from .sweep import one_blas_thread
 from .together import Together
