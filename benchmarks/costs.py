@@ -23,7 +23,7 @@ from latentbits.data import open_source
 from latentbits.data.holdout import HiddenRows
 from latentbits.evaluation.candidates import Candidate, candidates_for, measure, size_text
 from latentbits.evaluation.hidden_cells import predict_hidden
-from latentbits.families import TableSize
+from latentbits.families import FIXED_PASSES, MOST_PAIRED, TableSize
 
 RESULT = Path(__file__).parent / "results" / "costs.json"
 # Rows, columns, share of ones.
@@ -33,8 +33,6 @@ SIZES: dict[Any, tuple[Any, ...]] = {True: (2, 5, 10), False: ((5, 5), (11, 11),
 HIDDEN = 0.1
 # Above this, longer fits of the same family and table are left out.
 MOST_SECONDS = 20.0
-# What a fit costs beside its passes, in passes; columns whose pairs the tree looks at.
-FIXED, MOST_PAIRED = 3.0, 2000
 
 
 def table(n_rows: int, n_columns: int, ones: float) -> Any:
@@ -115,7 +113,7 @@ def features(row: dict[str, Any]) -> Any:
 
 def explained(rows: list[dict[str, Any]]) -> dict[str, float]:
     """Non-negative numbers for the features, by the logarithms of the seconds of whole fits."""
-    design = np.array([(row["passes"] + FIXED) * features(row) for row in rows])
+    design = np.array([(row["passes"] + FIXED_PASSES) * features(row) for row in rows])
     seconds = np.array([max(row["fit"] + row["answers"], 2e-3) for row in rows])
     scale = np.maximum(design.max(axis=0), 1e-300)
     begin, _ = nnls(design / scale / seconds[:, None], np.ones(len(seconds)))

@@ -46,6 +46,17 @@ class TableSize(NamedTuple):
         """All cells."""
         return self.n_rows * self.n_columns
 
+    def part(self, n_rows: int, hidden: float = 0.0) -> TableSize:
+        """So many rows of the table, of which a share of the cells is hidden.
+
+        Examples
+        --------
+        >>> TableSize(100, 10, 200).part(50, hidden=0.1)
+        TableSize(n_rows=50, n_columns=10, n_marked=150)
+        """
+        share = n_rows / max(1, self.n_rows)
+        return TableSize(n_rows, self.n_columns, int(share * (self.n_marked + hidden * self.n_cells)))
+
 
 @dataclass(frozen=True)
 class Cost:

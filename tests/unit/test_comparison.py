@@ -454,3 +454,12 @@ def test_families_that_do_not_fit_the_budget_are_left_out_and_told_of(table):
 def test_models_that_are_named_are_not_left_out(table):
     found = compare(table, ["dp", "gtm"], budget=0.1, folds=1)
     assert not found.plan.left_out and all("log_loss" in row for row in found.table)
+
+
+def test_fits_in_processes_of_their_own_come_out_the_same(table, monkeypatch):
+    monkeypatch.setattr("latentbits.evaluation.compare_families.WORTH_PROCESSES", 0.0)
+    tables = []
+    for n_jobs in (1, 2):
+        found = compare(table, ["mixture", "trait"], n_components=[1, 2], folds=1, n_jobs=n_jobs)
+        tables.append([{key: value for key, value in row.items() if key != "seconds"} for row in found.table])
+    assert tables[0] == tables[1]

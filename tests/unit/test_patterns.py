@@ -113,17 +113,21 @@ def test_a_fit_to_spilled_patterns_has_the_same_bits(tmp_path, monkeypatch):
     assert not any(tmp_path.iterdir())
 
 
-def test_a_full_disk_costs_the_patterns_and_is_told(monkeypatch):
+@pytest.mark.parametrize("when", ["_spill", "result"])
+def test_a_full_disk_costs_the_patterns_and_is_told(monkeypatch, tmp_path, when):
+    monkeypatch.setenv("LATENTBITS_SPILL", str(tmp_path))
     X = repeated(20_000, 13, 5000, seed=2)
     model = BernoulliMixture(3, n_init=1, max_iter=3, random_state=0, block_rows=1000)
 
-    def full(self, held):
+    def full(self, *held):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(patterns, "memory_budget", lambda: 4 * 2**17)
-    monkeypatch.setattr(patterns.PatternTable, "_spill", full)
+    monkeypatch.setattr(patterns.PatternTable, when, full)
     with pytest.warns(StoreWarning, match="No space left on device"):
         model.fit(X)
+    gc.collect()
+    assert not any(tmp_path.iterdir())
 
 
 def test_a_table_without_equal_rows_is_given_up_early(monkeypatch):

@@ -154,6 +154,45 @@ def test_bad_cells_are_counted_as_without_a_store(tmp_path):
     assert (bad.count, bad.row, bad.column) == (1, 600, 3)
 
 
+@pytest.mark.parametrize(
+    ("unknown", "bad", "room", "expected"),
+    [
+        (0.0, False, 3000, [True] * 3),
+        (0.1, False, 6000, [True] * 3),
+        (0.1, False, 3000, [False, False, True]),  # no room for the bits of blanks, but in the shorter last group
+        (0.0, True, 3000, [True, False, True]),  # one cell of the second group cannot be read
+        (0.0, False, 900, [False] * 3),
+        (0.0, False, 2**20, [False] * 3),  # room for the cells themselves
+    ],
+)
+def test_row_groups_without_room_are_decoded_some_columns_at_a_time(
+    tmp_path, monkeypatch, unknown, bad, room, expected
+):
+    from latentbits.data import parquet as reading
+
+    codes = cells(1000, 37, 0.2, unknown)
+    codes[700, 30] = 7 if bad else codes[700, 30]
+    source = open_source(parquet(tmp_path / "t.parquet", codes, row_group_size=400))
+    straight = source._reader.reader
+    small, ways, plain = pickle.loads(pickle.dumps(straight)), {}, reading.ParquetReader._bits
+
+    def bits(self, g):
+        found = plain(self, g)
+        if self is small:
+            ways[g] = found is not None
+        return found
+
+    monkeypatch.setattr(reading.ParquetReader, "_bits", bits)
+    for low in range(0, 1000, 130):
+        high, found = min(low + 130, 1000), (BadCells(), BadCells())
+        monkeypatch.setattr(reading, "working_room", lambda: 2**30)
+        wanted = straight.read(low, high, found[0])
+        monkeypatch.setattr(reading, "working_room", lambda: room)
+        assert (small.read(low, high, found[1]) == wanted).all()
+        assert vars(found[0]) == vars(found[1])
+    assert [ways[g] for g in range(3)] == expected
+
+
 def test_numbers_are_read_as_they_come(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     values = np.random.default_rng(0).gamma(1.0, 2.0, (50, 4))

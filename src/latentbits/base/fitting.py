@@ -20,7 +20,7 @@ from ..engine.em import EMOptions
 from ..engine.protocols import Rows, Sweep
 from ..engine.restarts import Alone, Given, InitParams, Result, Starts, fit_restarts
 from ..engine.sweep import LocalSweep, sweep_of
-from ..engine.together import Together, active_client, n_workers
+from ..engine.together import Together, active_client, n_threads
 from ..errors import InputError
 from .callbacks import SklearnCallbacks
 from .common import digest_of, seed_of
@@ -175,7 +175,7 @@ class FittingMixin(DoubtsMixin):
         shared = whole._replace(start=whole.start.on(sweep), sweep=sweep, listener=listener)
         if there:
             return Together(shared, client=client)
-        n_jobs = effective_n_jobs(self.n_jobs) if here else n_workers(client)
+        n_jobs = effective_n_jobs(self.n_jobs) if here else n_threads(client)
         if n_jobs < 2 or (here and sweep.n_blocks >= 2 * n_jobs):
             return None
         return Together(shared, min(n_jobs, n_starts), kind="here")

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, need
-from .block import ONE, Codes
+from .block import ONE, UNKNOWN, Codes
 from .checks import BadCells, Labels
 from .encoding import words_of
-from .matching import codes_of_plan, plan_of
+from .matching import Plan, codes_of_plan, plan_of
 from .readers import Wanted, arrow_column
 from .reading import Reading
-from .store import packed_room
+from .store import working_room
 from .text import set_aside
 
 # Rows that are decoded at a time, at least.
@@ -57,6 +57,43 @@ class _Cursor:
             self.held.append(next(self.batches))
             n_held += self.held[-1].num_rows
         return pa.Table.from_batches(self.held).slice(begin - self.at, end - begin)
+
+
+class _Bits:
+    """A row group as bits, which take an eighth of its cells."""
+
+    def __init__(self, group: int, n_rows: int, n_columns: int, most_bytes: int) -> None:
+        self.group, self.n_columns, self.most_bytes = group, n_columns, most_bytes
+        self.shape = (n_rows, -(-n_columns // 8))
+        self.fits = n_rows * self.shape[1] <= most_bytes
+        self.ones = np.zeros(self.shape if self.fits else (0, 0), np.uint8)
+        self.unknown: Codes | None = None
+
+    def put(self, j: int, codes: Codes) -> bool:
+        """Columns from ``j`` on, a multiple of eight; False where there are blanks and no room for them."""
+        _put_bits(codes == ONE, j, self.ones)
+        if codes.max(initial=0) == UNKNOWN:
+            if self.unknown is None:
+                self.fits = 2 * self.ones.nbytes <= self.most_bytes
+                self.unknown = np.zeros(self.shape if self.fits else (0, 0), np.uint8)
+            if self.fits:
+                _put_bits(codes == UNKNOWN, j, self.unknown)
+        return self.fits
+
+    def codes(self, begin: int, end: int) -> Codes:
+        """The codes of some rows."""
+        codes = np.unpackbits(self.ones[begin:end], axis=1, count=self.n_columns)
+        if self.unknown is not None:
+            blank = np.unpackbits(self.unknown[begin:end], axis=1, count=self.n_columns)
+            codes[blank.view(np.bool_)] = UNKNOWN
+        return codes
+
+
+def _put_bits(marks: Any, j: int, bits: Codes) -> None:
+    """Set the bits of columns (n, m) from ``j`` on, a column at a time as they lie in memory; ``bits`` is filled."""
+    for place in range(marks.shape[1]):
+        byte, shift = divmod(j + place, 8)
+        bits[:, byte] |= marks[:, place].view(np.uint8) << np.uint8(7 - shift)
 
 
 class ParquetReader:
@@ -103,7 +140,7 @@ class ParquetReader:
         import pyarrow.parquet as pq
 
         with _readable(self.paths[f]):
-            return pq.ParquetFile(self.paths[f])
+            return pq.ParquetFile(self.paths[f], pre_buffer=False)
 
     def _column(self, name: str) -> Any:
         """One column of the whole table."""
@@ -147,7 +184,7 @@ class ParquetReader:
             n_cells = int(self.bounds[g + 1] - self.bounds[g]) * max(1, len(self.columns))
             with _readable(self.paths[f]):
                 file, batch = self._open(f), max(end - begin, LEAST_ROWS)
-                if n_cells <= packed_room() // 4:  # quicker as a whole
+                if n_cells <= working_room() // 4:  # quicker as a whole
                     batches = iter(file.read_row_group(group, columns=self.columns).to_batches())
                 else:
                     batches = file.iter_batches(batch_size=batch, row_groups=[group], columns=self.columns)
@@ -163,27 +200,47 @@ class ParquetReader:
         for g in range(first, last):
             begin = max(low - int(self.bounds[g]), 0)
             end = min(high, int(self.bounds[g + 1])) - int(self.bounds[g])
+            bits = self._bits(g)
+            if bits is not None:
+                pieces.append(bits.codes(begin, end))
+                if end == bits.shape[0]:  # those who read in order have seen it all
+                    self._last.bits = None
+                continue
             piece = self._rows(g, begin, end)
             start = int(self.bounds[g]) + begin
-            codes = self._bytes(piece)
-            if codes is None:
-                codes = codes_of_plan(self.plan, self._getter(piece), end - begin, start, bad)
-            pieces.append(codes)
+            pieces.append(codes_of_plan(self.plan, self._getter(piece), end - begin, start, bad))
         return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
 
-    def _bytes(self, piece: Any) -> Codes | None:
-        """The codes of rows whose columns are all small integers, 0 and 1, in their order; None if they are not."""
-        import pyarrow as pa
+    def _bits(self, g: int) -> _Bits | None:
+        """Row group number ``g`` as bits, if it has room in this form only; None if cells cannot be read.
 
-        plan, kinds = self.plan, set(piece.schema.types)
-        in_order = plan.names == piece.schema.names and all(how.is_identity for how in plan.encodings)
-        if not in_order or len(kinds) != 1 or not kinds <= {pa.int8(), pa.uint8()} or not piece.num_rows:
+        It is decoded some columns at a time: batches of a few rows of many columns take several times as long.
+        """
+        held = getattr(self._last, "bits", None)
+        if held is not None and held[0] == g:
+            return held[1]  # type: ignore[no-any-return]
+        self._last.bits = (g, None)  # while the next one is decoded, and if it cannot be
+        n_rows, room = int(self.bounds[g + 1] - self.bounds[g]), working_room()
+        plan, n_columns = self.plan, len(self.plan.names)
+        if plan.reals or n_rows * n_columns <= room // 4 or len(set(plan.places)) < n_columns:
             return None
-        batches = piece.combine_chunks().to_batches()
-        if len(batches) != 1 or any(column.null_count for column in batches[0].columns):
+        bits = _Bits(g, n_rows, n_columns, room)
+        if not bits.fits:
             return None
-        codes: Codes = batches[0].to_tensor(row_major=False).to_numpy().view(np.uint8)
-        return codes if codes.max(initial=0) <= ONE else None
+        (f, group), bad, step = self.groups[g], BadCells(), max(1, room // 64 // n_rows // 8) * 8
+        file = self._open(f)
+        for j in range(0, n_columns, step):
+            part = Plan(
+                plan.names[j : j + step], plan.places[j : j + step], plan.encodings[j : j + step], plan.encoding
+            )
+            names = [self.all_names[place] for place in part.places]
+            with _readable(self.paths[f]):
+                columns = file.read_row_group(group, columns=names, use_threads=False)
+            codes = codes_of_plan(part, self._getter(columns), n_rows, int(self.bounds[g]), bad)
+            if bad.count or not bits.put(j, codes):
+                return None  # those who read in batches tell where
+        self._last.bits = (g, bits)
+        return bits
 
     def _getter(self, piece: Any) -> Callable[[int], Any]:
         """The function that gives a column of a piece by its place in the file."""

@@ -12,6 +12,7 @@ import tempfile
 import warnings
 import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -331,14 +332,15 @@ def _on_disk(table: PatternTable) -> Patterns:
     """The patterns of a table as memory maps."""
     folder = Path(tempfile.mkdtemp(prefix="latentbits-", dir=spill_folder()))
     names = [folder / name for name in ("words", "weights", "counts")]
-    files = [open(name, "wb") for name in names]
     try:
-        for part in table.result():
-            for array, file in zip(part, files):
-                np.ascontiguousarray(array).tofile(file)
-    finally:
-        for file in files:
-            file.close()
+        with ExitStack() as stack:
+            files = [stack.enter_context(open(name, "wb")) for name in names]
+            for part in table.result():
+                for array, file in zip(part, files):
+                    np.ascontiguousarray(array).tofile(file)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     words = np.memmap(names[0], np.uint64, "r").reshape(-1, table.width)
     weights, counts = np.memmap(names[1], np.float64, "r"), np.memmap(names[2], np.int64, "r")
     weakref.finalize(words.base, shutil.rmtree, folder, ignore_errors=True)

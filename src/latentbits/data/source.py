@@ -106,7 +106,8 @@ class TableSource:
         self.reading: Reading | None = getattr(reader, "reading", None)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_kept": {}, "_lock": None}
+        room = self._room + sum(block.n_bytes for block in self._kept.values())
+        return {**self.__dict__, "_kept": {}, "_room": room, "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=Lock())

@@ -63,7 +63,16 @@ def memory_budget() -> int:
 
 
 def packed_room() -> int:
-    """Bytes for packed rows: a third of the budget.  Another is for blocks that are ready, the last for what is at work."""
+    """Bytes for packed rows: an eighth of the budget.  Another is for blocks that are ready.
+
+    The rest is for what is being decoded and worked on, and for freed memory that allocators keep, which was measured to be
+    about as much as all of these together.
+    """
+    return memory_budget() // 8
+
+
+def working_room() -> int:
+    """Bytes for what is being decoded: a third of the budget."""
     return memory_budget() // 3
 
 
@@ -223,7 +232,7 @@ class StoredReader:
     reader : Reader
         The lazy reader of a file or memory map.
     memory : int, optional
-        Bytes of packed pieces that are kept in memory; the others go to disk.  Default: a third of :func:`memory_budget`.
+        Bytes of packed pieces that are kept in memory; the others go to disk.  Default: an eighth of :func:`memory_budget`.
     folder : path, optional
         Where a folder for them is made; default: that of the environment variable ``LATENTBITS_SPILL``, or the machine's
         folder for temporary files.

@@ -187,35 +187,34 @@ def _collect(
 
 
 class _Rows:
-    """Rows as they come: codes, and packed from where on they would take more than a third of the memory there is."""
+    """Rows as they come: codes, and packed from where on they would take more than their share of the memory."""
 
     def __init__(self, plan: Plan) -> None:
-        self.width, self.dtype = len(plan.names), np.float64 if plan.reals else np.uint8
+        self.width, self.dtype = len(plan.names), np.dtype(np.float64 if plan.reals else np.uint8)
         self.packed: PackedRows | None = None
-        self.last: list[NDArray[Any]] = []
+        self.last = bytearray()
         self.pieces: list[NDArray[Any]] = []
-        self.n_held = 0 if plan.reals else packed_room() // max(1, self.width)  # rows; numbers are not packed
-        self.is_packable = not plan.reals
-        self.piece_rows = rows_of_piece(self.width, packed_room())
+        self.most_cells = np.inf if plan.reals else packed_room()  # numbers are not packed
+        self.n_bytes = rows_of_piece(self.width, packed_room()) * self.width * self.dtype.itemsize  # of a piece
 
     def __bool__(self) -> bool:
         return bool(self.last or self.pieces or self.packed is not None)
 
     def append(self, codes: NDArray[Any]) -> None:
         """One row more."""
-        self.last.append(codes)
-        if len(self.last) == self.piece_rows:
+        self.last += codes.tobytes()
+        if len(self.last) >= self.n_bytes:
             self._piece()
 
     def _piece(self) -> None:
         """The last rows as an array; everything packed when it gets too much."""
-        rows: Any = np.array(self.last, self.dtype).reshape(len(self.last), self.width)
-        self.last = []
+        rows: Any = np.frombuffer(self.last, self.dtype).reshape(-1, self.width)
+        self.last = bytearray()
         if self.packed is not None:
             self.packed.add(rows)
             return
         self.pieces.append(rows)
-        if self.is_packable and sum(map(len, self.pieces)) > self.n_held:
+        if sum(piece.size for piece in self.pieces) > self.most_cells:
             self.packed, pieces = PackedRows(self.width), self.pieces
             self.pieces = []
             for piece in pieces:

@@ -55,7 +55,7 @@ class Together:
     @property
     def width(self) -> int:
         """Calls that run at a time."""
-        return self.n_jobs if self.client is None else max(1, n_workers(self.client))
+        return self.n_jobs if self.client is None else max(1, n_threads(self.client))
 
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         """Pairs of the place of a call and its result, as they come."""
@@ -95,7 +95,7 @@ class Together:
         return [found[place] for place in range(len(calls))]
 
 
-def n_workers(client: Any) -> int:
+def n_threads(client: Any) -> int:
     """Threads that the workers of a client have just now."""
     return int(sum(client.nthreads().values()))
 

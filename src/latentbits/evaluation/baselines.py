@@ -23,6 +23,7 @@ from ..engine.ask import Asked
 from ..engine.protocols import Causes, CellAnswers, Places
 from ..engine.sweep import sweep_of
 from ..errors import InputError
+from ..families import MOST_PAIRED
 
 
 class Baseline:
@@ -337,7 +338,7 @@ class ChowLiuTree(Baseline):
     [-1, 0, 0]
     """
 
-    def __init__(self, smoothing: float = 1.0, pooled: bool = False, most_columns: int = 2000) -> None:
+    def __init__(self, smoothing: float = 1.0, pooled: bool = False, most_columns: int = MOST_PAIRED) -> None:
         self.smoothing, self.pooled, self.most_columns = smoothing, pooled, most_columns
 
     def __repr__(self) -> str:

@@ -379,10 +379,7 @@ class _Job:
 
     def spent(self, task: _Task) -> None:
         """Count what was done."""
-        share = task.n_rows / self.table.n_rows
-        n_marked = int(share * (self.table.n_marked + self.cells * self.table.n_cells))
-        size = TableSize(task.n_rows, self.table.n_columns, n_marked)
-        self.done += task.one.seconds(task.size, task.options, size)
+        self.done += task.one.seconds(task.size, task.options, self.table.part(task.n_rows, self.cells))
 
     def result(
         self, candidates: list[Candidate], questions: list[Questions], answers: dict[str, list[_Asked]]

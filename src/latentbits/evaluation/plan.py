@@ -144,12 +144,12 @@ def _with_rows(how: _Rows, models: list[Candidate], budget: float, fewest: int) 
 def _seconds(one: Candidate, how: _Rows) -> float:
     """Nominal cost of a family: its rungs, then one fit of a middling size in every draw."""
     sizes = one.sizes
-    total = how.n_folds * one.seconds(sizes[len(sizes) // 2], one.full, _part(how.table, how.n_rows, how.cells))
+    total = how.n_folds * one.seconds(sizes[len(sizes) // 2], one.full, how.table.part(how.n_rows, how.cells))
     left = list(sizes)
     for n_sifted in how.rungs:
         if len(left) == 1:
             break
-        total += sum(one.seconds(size, one.light, _part(how.table, n_sifted, 2 * how.cells)) for size in left)
+        total += sum(one.seconds(size, one.light, how.table.part(n_sifted, 2 * how.cells)) for size in left)
         left = left[: n_left(len(left))]
     return total
 
@@ -157,10 +157,3 @@ def _seconds(one: Candidate, how: _Rows) -> float:
 def n_left(n_sizes: int) -> int:
     """How many sizes a stage leaves."""
     return (n_sizes + 1) // 2
-
-
-def _part(table: TableSize, n_rows: int, hidden: float) -> TableSize:
-    """Some rows of a table, of which a share of the cells is hidden."""
-    share = n_rows / max(1, table.n_rows)
-    n_marked = share * (table.n_marked + hidden * table.n_cells)
-    return TableSize(n_rows, table.n_columns, int(n_marked))

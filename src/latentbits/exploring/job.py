@@ -323,13 +323,14 @@ class _Job:
     def rows_within_budget(self, one: Candidate, size: Any, fewest: int) -> int:
         """Rows to which a family is fitted in the end: all, unless that would take more than a fifth of the budget."""
         n_rows, allowed = self.source.shape[0], LAST_FIT * self.budget
-        seconds = one.seconds(size, one.full, self.size_of(n_rows))
+        seconds = one.seconds(size, one.full, self.table_size)
         return n_rows if seconds <= allowed else max(fewest, int(n_rows * allowed / seconds))
 
-    def size_of(self, n_rows: int) -> TableSize:
-        """The size of so many rows of the table."""
-        sums, share = table_sums(sweep_of(self.source, 1))[0], n_rows / max(1, self.source.shape[0])
-        return TableSize(n_rows, self.source.shape[1], int(share * (sums.n_ones + sums.n_unknown)))
+    @property
+    def table_size(self) -> TableSize:
+        """The size of the table."""
+        sums = table_sums(sweep_of(self.source, 1))[0]
+        return TableSize(*self.source.shape, sums.n_ones + sums.n_unknown)
 
     @property
     def budget(self) -> float:
@@ -382,7 +383,7 @@ class _Job:
         one = candidate_of(BY_NAME["gtm"])
         rows = some_rows(self.source, MAP_ROWS, self.seed)
         part = RowsSource(self.source, rows)
-        seconds = one.seconds(MAP_SHAPE, one.full, self.size_of(len(rows)))
+        seconds = one.seconds(MAP_SHAPE, one.full, self.table_size.part(len(rows)))
         passes = int(one.full["max_iter"] * min(1.0, MAP_FIT * self.budget / seconds))
         options = {**one.full, "max_iter": max(FEWEST_PASSES, passes)}
         model = one.estimator(MAP_SHAPE, options, self.seed, self.n_jobs)
