@@ -16,10 +16,10 @@ import tomllib
 import warnings
 from pathlib import Path
 
-from latentbits import BernoulliMixture
+from latentbits import BernoulliMixture, ChowLiuTree
 from latentbits.datasets import load_debd
 from latentbits.errors import LatentBitsWarning
-from latentbits.evaluation import ChowLiuTree, IndependentColumns
+from latentbits.evaluation import IndependentColumns
 
 HERE = Path(__file__).parent
 EXPECTED = tomllib.loads((HERE / "expected.toml").read_text())

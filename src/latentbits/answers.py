@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,11 @@ class Explanation:
         For families that have the notion, the probability that a zero is a one that was lost; NaN for other cells.
     leak : (m,) or None
         For families with causes outside the components, their share; with it the shares of a cell sum to one.
+    partner : (m,) int or None
+        For families in which columns depend on each other, the column that argues most for the value that the cell has
+        (for an unknown cell: for the more probable one); -1 where none does.
+    partner_evidence : (m,) or None
+        How much it does: log P(value | that column, class of the row) - log P(value | class).
     """
 
     row: np.ndarray
@@ -45,6 +50,8 @@ class Explanation:
     probability: Float
     missing: Float | None = None
     leak: Float | None = None
+    partner: np.ndarray | None = None
+    partner_evidence: Float | None = None
 
     @property
     def surprise(self) -> Float:
@@ -55,24 +62,25 @@ class Explanation:
 
     def take(self, which: np.ndarray) -> Explanation:
         """The explanation of some of the cells."""
+        by_cell = [field.name for field in fields(self) if field.name not in ("feature_names", "component_names")]
         return replace(
-            self,
-            **{
-                name: getattr(self, name)[which]
-                for name in ("row", "column", "value", "share", "evidence", "probability", "missing", "leak")
-                if getattr(self, name) is not None
-            },
+            self, **{name: getattr(self, name)[which] for name in by_cell if getattr(self, name) is not None}
         )
+
+    def called(self, column: int) -> Any:
+        """What a column is called; None for none."""
+        if column < 0:
+            return None
+        return column if self.feature_names is None else str(self.feature_names[column])
 
     def to_records(self) -> list[dict[str, Any]]:
         """One dict per cell."""
-        names, surprise = self.feature_names, self.surprise
+        surprise = self.surprise
         out = []
         for i in range(len(self.row)):
-            j = int(self.column[i])
             record: dict[str, Any] = {
                 "row": int(self.row[i]),
-                "column": j if names is None else str(names[j]),
+                "column": self.called(int(self.column[i])),
                 "value": None if self.value[i] == UNKNOWN else int(self.value[i]),
                 "probability": float(self.probability[i]),
                 "surprise": float(surprise[i]),
@@ -81,6 +89,9 @@ class Explanation:
                 record["missing"] = float(self.missing[i])
             if self.leak is not None:
                 record["leak"] = float(self.leak[i])
+            if self.partner is not None and self.partner_evidence is not None:
+                record["partner"] = self.called(int(self.partner[i]))
+                record["partner_evidence"] = float(self.partner_evidence[i])
             for k, name in enumerate(self.component_names):
                 record[f"share_{name}"] = float(self.share[i, k])
             for k, name in enumerate(self.component_names):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 # What a family says about a row; families with the same story differ in how they are fitted.
 STORIES: Mapping[str, str] = {
     "class": "every row belongs to one hidden class",
+    "paired classes": "every row belongs to one hidden class, and within a class columns go in pairs",
     "shares": "every row is a blend of several causes, each cell owing to one of them",
     "causes": "every row has several causes, any of which can switch a cell on",
     "scores": "every row has a place on a few continuous scales",
@@ -386,6 +387,35 @@ FAMILIES: tuple[Family, ...] = (
             more=({"n_epochs": 100}, {"n_epochs": 400}),
             options=_machine,
         ),
+    ),
+    Family(
+        cls="TreeMixture",
+        home="latentbits.trees",
+        name="trees",
+        title="mixture of trees",
+        structure="paired classes",
+        noun="class",
+        citation="M. Meilă, M. I. Jordan, Learning with Mixtures of Trees, JMLR 1 (2000).",
+        answers=(*_FITTED, *_CLASSES),
+        reading=2,
+        search=Search(
+            sizes=(1, 2, 3, 4, 6, 8, 12, 20),
+            cost=Cost(1e-3, rows=1e-7, marks=2e-8, per_mark=3e-9),
+            light=_ONCE,
+            full={"n_init": 2, "max_iter": 100},
+            more=_STARTS,
+        ),
+    ),
+    Family(
+        cls="ChowLiuTree",
+        home="latentbits.trees",
+        name="tree",
+        title="Chow-Liu tree",
+        structure="pairs",
+        noun="tree",
+        citation="C. K. Chow, C. N. Liu, Approximating Discrete Probability Distributions with Dependence Trees, "
+        "IEEE Transactions on Information Theory 14 (1968).",
+        answers=_FITTED,
     ),
     Family(
         cls="BernoulliGaussMixture",

@@ -12,6 +12,7 @@ from latentbits import (
     BernoulliGaussSelector,
     BernoulliMixture,
     BinaryGTM,
+    ChowLiuTree,
     DPBernoulliMixture,
     GaussianPLSA,
     LatentTrait,
@@ -19,6 +20,7 @@ from latentbits import (
     MixtureOfUnigrams,
     NoisyOrComponentAnalysis,
     RestrictedBoltzmann,
+    TreeMixture,
     VariationalBernoulliMixture,
 )
 from latentbits.testing import Family
@@ -26,6 +28,7 @@ from latentbits.testing import Family
 # How far the order of columns is free (see latentbits.testing.Family).
 ONE = "one"
 DRAWN = "starts are drawn column by column, and one component has several ends, too"
+EQUAL = "of pairs with the same information the first columns are taken"
 TIES = "of equally large entries the first columns are keywords"
 
 
@@ -178,6 +181,25 @@ FAMILIES = [
     Family(
         "BinaryGTM, identity from ranks",
         options(latent_shape=(3, 3), basis="identity", init="pca-rank", max_iter=30, random_state=0)(BinaryGTM),
+    ),
+    Family("ChowLiuTree", options()(ChowLiuTree), columns=EQUAL),
+    Family(
+        "TreeMixture",
+        options(n_components=2, n_init=2, init="random", max_iter=40, random_state=0)(TreeMixture),
+        columns=EQUAL,
+    ),
+    Family(
+        "TreeMixture, averaged",
+        options(n_components=2, n_init=2, average_restarts=True, max_iter=30, random_state=0)(TreeMixture),
+        seeded_at_rows=True,
+        columns=EQUAL,
+    ),
+    Family(
+        "TreeMixture, one tree",
+        options(n_components=3, n_init=1, init="random", shared_tree=True, smoothing=1.0, max_iter=30, random_state=0)(
+            TreeMixture
+        ),
+        columns=EQUAL,
     ),
     Family("LatentTrait", options(n_components=2, n_init=2, max_iter=40, random_state=0)(LatentTrait), columns=DRAWN),
     Family(

@@ -30,8 +30,8 @@ def client():
     from distributed import Client, LocalCluster
 
     with (
-        # Some time after a worker was lost the cluster gives up on its place, if it is empty just then: with several tests that
-        # kill one after the other that may be while the next one starts again.
+        # Some time after a worker was lost the cluster gives up on its place, if it is empty just then: with several
+        # tests that kill one after the other that may be while the next one starts again.
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50

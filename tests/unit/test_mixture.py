@@ -145,8 +145,9 @@ def test_carcinoma(prepared, k, log_likelihood, bic):
     [("nltcs", -9.234, -6.759), ("plants", -31.266, -16.524), ("ad", -63.817, -16.918)],
 )
 def test_baselines(prepared, name, independent, tree):
+    from latentbits import ChowLiuTree
     from latentbits.datasets import load_debd
-    from latentbits.evaluation import ChowLiuTree, IndependentColumns
+    from latentbits.evaluation import IndependentColumns
 
     prepared(f"debd/{name}")
     splits = load_debd(name)

@@ -192,6 +192,8 @@ def _show(found: Any, table: TableFile) -> None:
         console.print(Text(f"{fitted.title}: {_why(found, fitted)}"))
         for name, text in fitted.lines(5, most=12):
             console.print(Text(f"  {name}: {text}"))
+        if told := fitted.pairs_told():
+            console.print(Text(f"  {told}"))
         console.print()
     for note in dict.fromkeys(found.notes):
         print(f"warning: {note}", file=sys.stderr)

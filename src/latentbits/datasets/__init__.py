@@ -14,11 +14,13 @@ from .embedded import (
 from .generators import (
     make_aspect,
     make_boltzmann,
+    make_choices,
     make_images,
     make_map,
     make_mixture,
     make_noisy_or,
     make_trait,
+    make_trees,
 )
 from .prepared import PREPARED, fetch, find, load_debd
 
@@ -36,9 +38,11 @@ __all__ = [
     "load_zoo",
     "make_aspect",
     "make_boltzmann",
+    "make_choices",
     "make_images",
     "make_map",
     "make_mixture",
     "make_noisy_or",
     "make_trait",
+    "make_trees",
 ]

@@ -419,3 +419,115 @@ def make_boltzmann(
     data = (rng.random(on.shape) < on).astype(float)
     _make_blanks(unknown, rng, data)
     return MadeBoltzmann(data, hidden.astype(np.uint8), couplings, visible, hidden_bias)
+
+
+class MadeTrees(NamedTuple):
+    """A table drawn from a mixture of trees, and the truth behind it."""
+
+    data: np.ndarray  # (n, D) float, NaN where unknown
+    causes: np.ndarray  # (n,) class of every row
+    weights: np.ndarray  # (K,)
+    parents: np.ndarray  # (K, D) roots are their own parents
+    on_given: np.ndarray  # (K, D, 2) P(1 | parent is 0, 1)
+
+
+def make_trees(
+    n_rows: int = 500,
+    n_columns: int = 20,
+    n_components: int = 3,
+    *,
+    strength: float = 0.8,
+    unknown: float = 0.0,
+    random_state: int = 0,
+) -> MadeTrees:
+    """Draw a table from a random mixture of trees: within a class every column depends on one other column.
+
+    Parameters
+    ----------
+    n_rows, n_columns, n_components : int
+        Size.
+    strength : float
+        By how much a one of the parent raises, or lowers, the probability of a one.
+    unknown : float
+        Share of cells made unknown at random.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    MadeTrees
+        ``data, causes, weights, parents, on_given``.
+
+    Examples
+    --------
+    >>> made = make_trees(100, 8, 2, random_state=0)
+    >>> made.data.shape, made.parents.shape
+    ((100, 8), (2, 8))
+    """
+    rng = stream(random_state, "sample", 9)
+    weights = rng.dirichlet(np.full(n_components, 10.0))
+    parents = np.empty((n_components, n_columns), np.int64)
+    on_given = np.empty((n_components, n_columns, 2))
+    data, causes = np.empty((n_rows, n_columns)), rng.choice(n_components, n_rows, p=weights)
+    for k in range(n_components):
+        order = rng.permutation(n_columns)
+        parents[k, order[0]] = order[0]
+        for place in range(1, n_columns):
+            parents[k, order[place]] = order[rng.integers(place)]
+        low, raised = rng.uniform(0.05, 0.95 - strength, n_columns), rng.integers(0, 2, n_columns)
+        on_given[k] = np.where(
+            raised[:, None] == 1, np.stack((low, low + strength), 1), np.stack((low + strength, low), 1)
+        )
+        on_given[k, order[0]] = 0.5
+        mine = np.flatnonzero(causes == k)
+        drawn = np.zeros((len(mine), n_columns))
+        for d in order:
+            chance = on_given[k, d][drawn[:, parents[k, d]].astype(np.int64)]
+            drawn[:, d] = rng.random(len(mine)) < chance
+        data[mine] = drawn
+    _make_blanks(unknown, rng, data)
+    return MadeTrees(data, causes, weights, parents, on_given)
+
+
+def make_choices(
+    n_rows: int = 500,
+    n_questions: int = 5,
+    n_choices: int = 4,
+    n_components: int = 2,
+    *,
+    unknown: float = 0.0,
+    random_state: int = 0,
+) -> Made:
+    """Draw a survey of questions with one answer out of several each, every possible answer a column.
+
+    Rows belong to hidden classes with answers of their own; of the columns of a question exactly one is 1.
+
+    Parameters
+    ----------
+    n_rows, n_questions, n_choices, n_components : int
+        Size; there are ``n_questions * n_choices`` columns.
+    unknown : float
+        Share of cells made unknown at random.
+    random_state : int
+        Seed.
+
+    Returns
+    -------
+    Made
+        ``data, causes, weights, probs``.
+
+    Examples
+    --------
+    >>> made = make_choices(100, 3, 4, random_state=0)
+    >>> made.data.shape, set(made.data[:, :4].sum(axis=1).tolist())
+    ((100, 12), {1.0})
+    """
+    rng = stream(random_state, "sample", 10)
+    weights = rng.dirichlet(np.full(n_components, 10.0))
+    chances = rng.dirichlet(np.full(n_choices, 1.0), (n_components, n_questions))
+    causes: Any = rng.choice(n_components, n_rows, p=weights)
+    reached = np.cumsum(chances, axis=2)[causes]
+    answers = np.minimum((rng.random((n_rows, n_questions, 1)) >= reached).sum(axis=2), n_choices - 1)
+    data = (answers[:, :, None] == np.arange(n_choices)).reshape(n_rows, -1).astype(float)
+    _make_blanks(unknown, rng, data)
+    return Made(data, causes, weights, chances.reshape(n_components, -1))

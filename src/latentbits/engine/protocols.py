@@ -240,6 +240,8 @@ class Causes(NamedTuple):
     probability: Float  # (m,) P(cell = 1 | the other cells of the row)
     missing: Float | None = None  # (m,) probability that a zero is a one that was lost, NaN for other cells
     leak: Float | None = None  # (m,) share of causes outside the components
+    partner: Places | None = None  # (m,) the column that argues most for the value of the cell, -1: none
+    partner_evidence: Float | None = None  # (m,) log P(value | partner, class) - log P(value | class)
 
 
 @runtime_checkable

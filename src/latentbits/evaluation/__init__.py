@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .adapter import Adapted
-from .baselines import ChowLiuTree, IndependentColumns
+from .baselines import IndependentColumns
 from .bootstrap import BootstrapTest, bootstrap_lrt
 from .candidates import Candidate, candidates_for
 from .compare_families import compare
@@ -14,7 +14,6 @@ __all__ = [
     "Adapted",
     "BootstrapTest",
     "Candidate",
-    "ChowLiuTree",
     "Comparison",
     "IndependentColumns",
     "Selection",

@@ -12,9 +12,9 @@ from ..base.options import is_whole
 from ..base.sklearn_api import BaseEstimator, clone
 from ..data.source import Source
 from ..errors import InputError
-from ..families import FAMILIES, MOST_SIZES, Cost, Family, Search, TableSize, family_of
+from ..families import BY_NAME, FAMILIES, MOST_SIZES, Cost, Family, Search, TableSize, family_of
 from .adapter import Adapted
-from .baselines import ChowLiuTree, IndependentColumns
+from .baselines import IndependentColumns
 
 # Of models that were brought along.
 UNKNOWN_COST = Cost(1e-2, per_cell=1e-8)
@@ -128,10 +128,11 @@ def _baselines() -> list[Candidate]:
         ),
         Candidate(
             name="tree",
-            title="Chow-Liu tree",
+            title=BY_NAME["tree"].title,
             structure="pairs",
-            make=lambda size: ChowLiuTree(pooled=True),
-            cost=Cost(6e-4, pairs=3.1e-7, per_mark=6.8e-9, per_cell=1.2e-9),
+            make=BY_NAME["tree"].estimator,
+            cost=Cost(6e-4, pairs=3.1e-8, marks=2e-8),
+            full={"max_iter": 20, "tol": 1e-5},
             is_baseline=True,
         ),
     ]

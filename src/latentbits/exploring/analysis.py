@@ -99,6 +99,23 @@ class FittedFamily:
             out.append((f"and {len(names) - most} more", "see the table of components"))
         return out
 
+    def pairs_told(self, most: int = 5) -> str:
+        """Of trees: which columns answer for each other, as a sentence; empty for other families."""
+        pairs = self.model.pairs_table(most) if hasattr(self.model, "pairs_table") else []
+        told = [
+            f"{pair['first']} and {pair['second']} ({'go together' if pair['together'] else 'one instead of the other'})"
+            for pair in pairs
+        ]
+        if not told:
+            return ""
+        rows = "of the same class " if self.family.structure == "paired classes" else ""
+        return f"In rows {rows}these columns tell most about each other: {', '.join(told)}."
+
+    def edges(self, top: int | None = None) -> list[dict[str, Any]]:
+        """Of trees: their edges as rows of a table; nothing for other families."""
+        rows: list[dict[str, Any]] = self.model.edges_table(top) if hasattr(self.model, "edges_table") else []
+        return rows
+
     def memberships(self, X: Any) -> Any:
         """How much of every component is in every row (n, K); places on a map give the regions of their nodes."""
         if not self.is_map:
@@ -184,6 +201,7 @@ def worth_a_look(fitted: FittedFamily, source: Source, seed: int) -> list[dict[s
                     "missing": None if explained.missing is None else float(explained.missing[i]),
                     "cause": names[best],
                     "cause_share": float(explained.share[i, best]),
+                    "partner": None if explained.partner is None else explained.called(int(explained.partner[i])),
                 }
             )
     return out

@@ -15,6 +15,7 @@ from .page_content import content_of
 
 MOST_FILLED = 2_000_000  # cells of a table that is written out filled
 MOST_COMPONENT_CELLS = 200_000
+MOST_EDGES = 2_000  # of every tree
 MOST_BLANKS = 1_000_000  # written one by one
 
 
@@ -43,6 +44,8 @@ def _tables(found: Exploration) -> dict[str, tuple[list[dict[str, Any]], list[st
         "rows": _row_rows(found),
         "cells": _cell_rows(found),
     }
+    if edges := found.winner.edges(MOST_EDGES):
+        out["edges"] = edges, list(edges[0])
     if len(found.blanks.row):
         out["blanks"] = _blank_rows(found)
         if found.facts.n_cells <= MOST_FILLED:
@@ -120,7 +123,7 @@ def _cell_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
     """Cells worth a look."""
     rows = [{**c, "row": found.row_name(c["row"]), "column": found.facts.names[c["column"]]} for c in found.look]
     columns = ["kind", "row", "column", "value", "probability", "surprise", "missing", "cause", "cause_share"]
-    return rows, columns
+    return rows, [*columns, "partner"] if found.winner.edges(1) else columns
 
 
 def _blank_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
@@ -164,6 +167,7 @@ def summary_of(found: Exploration) -> str:
         if fitted is None:
             continue
         lines += ["", f"## {fitted.title}", "", f"In this model {STORIES[fitted.candidate.structure]}.", ""]
+        lines += [_plain(told, 1000), ""] if (told := fitted.pairs_told()) else []
         lines += [f"- **{_plain(name)}**: {_plain(text, 400)}" for name, text in fitted.lines()]
         lines += ["", "```", fitted.model.summary(), "```"]
     if found.notes:

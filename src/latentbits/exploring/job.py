@@ -111,7 +111,7 @@ def explore(
     Examples
     --------
     >>> import latentbits, tempfile
-    >>> X = latentbits.datasets.make_mixture(300, 10, 3, spread=3.0, random_state=0).data
+    >>> X = latentbits.datasets.make_mixture(600, 20, 3, spread=2.0, random_state=0).data
     >>> found = latentbits.explore(X, tempfile.mkdtemp(), models=["mixture"], n_components=[2, 3], folds=1)
     >>> found.comparison.finding_, found.report.name
     ('structure', 'report.html')

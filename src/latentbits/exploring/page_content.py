@@ -19,6 +19,8 @@ from .methods import citations, methods_text
 MOST_ROWS = 5000  # of the map
 MOST_COLUMNS = 600
 MATRIX_CELLS = 24_000
+MATRIX_WORK = 60_000_000  # cells that are explained times cells of their rows: some families look at all of those
+CARD_EDGES = 6  # of a tree, beside its columns
 MATRIX_COLUMNS = 150
 MATRIX_ROWS = 150
 LIST = 60  # cells and blanks listed
@@ -168,11 +170,16 @@ def _model(fitted: FittedFamily) -> dict[str, Any]:
         new = {"name": name, "kind": kinds.get(name, ""), "weight": row["weight"], "value": value, "features": []}
         mine = parts.setdefault(name, new)
         mine["features"].append([str(row["feature"]), row[value], row["marginal"]])
+    for edge in fitted.edges(CARD_EDGES):
+        if edge["component"] in parts:
+            shown = [edge[name] for name in ("parent", "feature", "probability_if_one", "probability_if_zero")]
+            parts[edge["component"]].setdefault("edges", []).append(shown)
     restarts = [{k: v for k, v in row.items() if k != "seconds"} for row in getattr(model, "restarts_", None) or []]
     return {
         "title": fitted.title,
         "noun": fitted.family.noun,
         "story": STORIES[fitted.candidate.structure],
+        "pairs": fitted.pairs_told(8),
         "components": list(parts.values()),
         "summary": model.summary(),
         "restarts": restarts,
@@ -184,7 +191,8 @@ def _matrix(found: Exploration, part: Any, codes: Any, main: Any, columns: Any) 
     """Some rows and columns with the explanation of every cell."""
     spread = found.facts.marginals[columns] * (1 - found.facts.marginals[columns])
     shown = np.sort(np.argsort(-spread, kind="stable")[:MATRIX_COLUMNS])
-    n_rows = min(len(codes), MATRIX_ROWS, max(30, MATRIX_CELLS // len(shown)))
+    most = min(MATRIX_CELLS, MATRIX_WORK // found.facts.n_columns)
+    n_rows = min(len(codes), MATRIX_ROWS, max(30, most // len(shown)))
     few = np.unique(np.linspace(0, len(codes) - 1, n_rows).round().astype(int))
     order = few[np.lexsort((few, main[few]))]
     cells_at = np.repeat(np.sort(few), len(shown)), np.tile(columns[shown], len(few))
@@ -197,9 +205,15 @@ def _matrix(found: Exploration, part: Any, codes: Any, main: Any, columns: Any) 
     top = np.argsort(-told.share, axis=1, kind="stable")[:, :2]
     top = np.pad(top, ((0, 0), (0, 2 - top.shape[1])), mode="edge")
     strengths = np.take_along_axis(told.share, top, axis=1)
+    partners, partner = [], None
+    if told.partner is not None:
+        places, partner = np.unique(table(told.partner), return_inverse=True)
+        partners = ["" if place < 0 else str(found.facts.names[int(place)]) for place in places]
     return {
         "rows": order.tolist(),
         "columns": shown.tolist(),
+        "partners": partners,
+        "partner": None if partner is None else base64.b64encode(partner.astype("<u2").tobytes()).decode(),
         "causes": found.winner.names(),
         "first": base64.b64encode(table(top[:, 0]).astype("<u2").tobytes()).decode(),
         "second": base64.b64encode(table(top[:, 1]).astype("<u2").tobytes()).decode(),

@@ -10,6 +10,7 @@ from .profiles import components, profile
 from .progress import restarts, selection
 from .ratings import rating_distributions
 from .sources import communities, loadings
+from .trees import tree
 
 __all__ = [
     "calibration",
@@ -33,4 +34,5 @@ __all__ = [
     "selection",
     "tiles",
     "traces",
+    "tree",
 ]

@@ -120,12 +120,16 @@
   function showModel(number) {
     const model = data.models[number], node = empty(at("model"));
     put(node, make("p", "In this model " + model.story + ". " + (model.components[0] && model.components[0].value === "loading" ? "Bars are loadings: how a step along the scale changes the log odds of a cell." : "Bars are probabilities of a one within the " + model.noun + "; the tick is the share of ones overall.") + (data.shape[1] > 12 ? " The twelve columns that stand out most are shown; the table “components” beside this file has all." : ""), { className: "hint" }));
+    if (model.pairs) put(node, make("p", model.pairs));
     if (data.finding === "nothing") put(node, make("p", "No family predicts better than independent columns here: take what follows for chance.", { className: "doubt" }));
     const cards = make("div", null, { className: "cards" });
     for (const [place, part] of model.components.entries()) {
       let share = part.weight === null || part.weight === undefined ? "" : " · " + percent(part.weight);
       if (number === 0 && data.components[place] === part.name) share += " · strongest in " + data.sizes[place] + " rows";
-      put(cards, put(make("div", null, { className: "card" }), make("h3", part.name + (part.kind ? " (" + part.kind + ")" : "") + share), bars(part.features, part.value)));
+      const card = put(make("div", null, { className: "card" }), make("h3", part.name + (part.kind ? " (" + part.kind + ")" : "") + share), bars(part.features, part.value));
+      if (part.edges) put(card, make("p", "Strongest pairs here", { className: "hint" }));
+      for (const [above, name, one, zero] of part.edges || []) put(card, make("p", name + " is 1 in " + percent(one) + " of the rows with " + above + ", in " + percent(zero) + " of those without", { className: "edge" }));
+      put(cards, card);
     }
     put(node, cards);
     if (number === 0) for (const name of Object.keys(data.cross)) {
@@ -324,7 +328,7 @@
   (function matrix() {
     const m = data.matrix, canvas = at("matrix-canvas"), n = m.rows.length, d = m.columns.length;
     const first = words(m.first), second = words(m.second), firstShare = unpack(m.first_share), secondShare = unpack(m.second_share), chance = unpack(m.probability);
-    const missing = m.missing ? unpack(m.missing) : null, leak = m.leak ? unpack(m.leak) : null;
+    const missing = m.missing ? unpack(m.missing) : null, leak = m.leak ? unpack(m.leak) : null, partner = m.partner ? words(m.partner) : null;
     const w = Math.max(5, Math.min(22, Math.floor(760 / d))), h = Math.max(4, Math.min(16, Math.floor(620 / n))), top = d <= 60 ? 130 : 0, left = 10;
     canvas.width = d * w + left + (top ? 70 : 2); canvas.height = n * h + top + 2;
     canvas.style.maxWidth = "none";
@@ -374,6 +378,7 @@
       if (second[c] !== first[c] && secondShare[c] > 12) why += ", " + m.causes[second[c]] + " " + percent(secondShare[c] / 255);
       if (leak && leak[c] > 12) why += ", none of them (leak) " + percent(leak[c] / 255);
       put(node, make("p", (isHole ? "Would owe to: " : "Owes to: ") + why));
+      if (partner && m.partners[partner[c]]) put(node, make("p", (isHole ? "What argues most for the likelier value: " : "What argues most for this value: ") + m.partners[partner[c]]));
       if (missing && !isOne && !isHole) put(node, make("p", "Probability that it is a one that was lost: " + percent(missing[c] / 255)));
     }
     function move(i, j) { here = [Math.min(n - 1, Math.max(0, i)), Math.min(d - 1, Math.max(0, j))]; show(); explain(); }

@@ -1,0 +1,303 @@
+"""Pairs of columns: which of them are looked at, their counts, and the tree of the most information.
+
+Of up to :data:`MOST_PAIRED` columns all pairs are looked at.  Of more, every column keeps the partners with which it
+shares the most information in the whole table, and trees are made of these candidates; what is not joined by them stays
+apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..data.block import Block, Float, ListMarks
+from ..data.summary import Totals
+from ..engine.protocols import Sweep
+from ..families import MOST_PAIRED
+from .forest import Parents, rooted
+
+# Partners that every column of a wide table keeps.
+PARTNERS = 24
+# Columns of a wide table that are paired with all others at a time.
+TILE = 512
+
+
+@dataclass(frozen=True)
+class PairSpace:
+    """All pairs of ``n_columns`` columns, or candidates: edges from ``first`` to ``second`` (E,), ascending, first below
+    second."""
+
+    n_columns: int
+    first: Any = None
+    second: Any = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all pairs are looked at."""
+        return self.first is None
+
+    def zeros(self) -> Float:
+        """Room for a number per pair: (D, D), used above its diagonal, or (E,)."""
+        return np.zeros((self.n_columns, self.n_columns) if self.is_whole else len(self.first))
+
+    def products(self, values: Float) -> Float:
+        """Products of a number per column (D,), for every pair."""
+        return np.outer(values, values) if self.is_whole else values[self.first] * values[self.second]
+
+    def least(self, values: Float) -> Float:
+        """The smaller of the numbers of both columns, for every pair."""
+        return (
+            np.minimum.outer(values, values) if self.is_whole else np.minimum(values[self.first], values[self.second])
+        )
+
+    def sums(self, values: Float) -> Float:
+        """Sums of a number per column, for every pair."""
+        return np.add.outer(values, values) if self.is_whole else values[self.first] + values[self.second]
+
+    def ends(self, values: Float) -> tuple[Float, Float]:
+        """The number of the first column, and that of the second, for every pair."""
+        if self.is_whole:
+            shape = (self.n_columns, self.n_columns)
+            return np.broadcast_to(values[:, None], shape), np.broadcast_to(values[None, :], shape)
+        return values[self.first], values[self.second]
+
+    def add_edge_crossings(self, marks: Marked, others: Marked, weights: Float, out: Float) -> None:
+        """Add to ``out`` (E,) the weights of rows in which the first column is among ``marks``, the second among
+        ``others``."""
+        from .kernels import add_edge_crossings
+
+        starts = np.searchsorted(self.first, np.arange(self.n_columns + 1))
+        add_edge_crossings(
+            marks.indptr, marks.indices, others.indptr, others.indices, weights, starts, self.second, out
+        )
+
+    def add_counts(self, marks: Marked, shares: Float, out: Float) -> None:
+        """Add to ``out`` the products of the marked cells of every row, times its share (n,)."""
+        from .kernels import add_edge_pairs, add_pairs
+
+        if self.is_whole:
+            add_pairs(*marks, shares, out)
+        else:
+            starts = np.searchsorted(self.first, np.arange(self.n_columns + 1))
+            add_edge_pairs(*marks, shares, starts, self.second, out)
+
+    def information(self, both: Float, on: Float, total: float, caution: float = 0.0) -> Float:
+        """Mutual information of every pair, from weights of rows: both columns one, each one (D,), all.
+
+        Pairs are drawn toward independence by as many rows with their rarest value as ``caution``.
+        """
+        from .kernels import edge_information, information_table
+
+        out = self.zeros()
+        if self.is_whole:
+            information_table(both, on, total, caution, out)
+        else:
+            edge_information(self.first, self.second, both, on, total, caution, out)
+        return out
+
+    def tree(self, information: Float) -> Parents:
+        """The spanning tree of the most information, rooted at its centre; of equal pairs the first columns."""
+        from .kernels import grow_tree, join_edges
+
+        if self.is_whole:
+            link = np.zeros(self.n_columns, np.int64)
+            grow_tree(information, link)
+            return rooted(self.n_columns, np.arange(1, self.n_columns), link[1:])
+        kept = np.zeros(len(self.first), np.bool_)
+        order = np.lexsort((self.second, self.first, -information))
+        join_edges(self.first, self.second, order, kept)
+        return rooted(self.n_columns, self.first[kept], self.second[kept])
+
+    def at(self, numbers: Float, parents: Any) -> Float:
+        """Of a number per pair those of the edges to the parents (D,); 0 for roots."""
+        columns = np.arange(self.n_columns)
+        low, high = np.minimum(columns, parents), np.maximum(columns, parents)
+        if self.is_whole:
+            return np.where(low == high, 0.0, numbers[low, high])
+        if len(self.first) == 0:
+            return np.zeros(self.n_columns)
+        keys = self.first.astype(np.int64) * self.n_columns + self.second
+        place = np.minimum(np.searchsorted(keys, low * self.n_columns + high), len(keys) - 1)
+        return np.where(low == high, 0.0, numbers[place])
+
+
+class Marked(NamedTuple):
+    """Cells that are not zero, row by row with ascending columns, and their values."""
+
+    indptr: Any
+    indices: Any
+    values: Float
+
+
+def marked_ones(block: Block) -> Marked:
+    """The ones of a block."""
+    indptr, indices = block.ones.lists()
+    return Marked(indptr, indices, np.ones(len(indices)))
+
+
+class Joined(NamedTuple):
+    """Ones and unknown cells of a block in one list, with the places of the unknown cells in it."""
+
+    marks: Marked
+    unknown: Any
+
+
+def joined(block: Block) -> Joined:
+    """Ones and unknown cells of a block; values of unknown cells are to be filled."""
+    assert block.unknown is not None
+    indptr, indices = block.ones.lists()
+    unknown_indptr, unknown_indices = block.unknown.lists()
+    counts = np.diff(indptr) + np.diff(unknown_indptr)
+    rows = np.concatenate((_rows(indptr), _rows(unknown_indptr)))
+    columns = np.concatenate((indices, unknown_indices))
+    order = np.lexsort((columns, rows))
+    values = np.ones(len(order))
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    whole = np.concatenate(([0], np.cumsum(counts)))
+    return Joined(Marked(whole, columns[order], values), places[len(indices) :])
+
+
+def _rows(indptr: Any) -> Any:
+    """The row of every mark."""
+    return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+class KnownCounts(NamedTuple):
+    """Weight of rows, for every pair, in which ..."""
+
+    both: Float  # both columns are one
+    blank: Float  # both are unknown
+    first: Float  # the first is one and the second unknown
+    second: Float  # the second is one and the first unknown
+
+
+class KnownPairs:
+    """Counts of the pairs of a block."""
+
+    def __init__(self, space: PairSpace) -> None:
+        self.space = space
+
+    def __call__(self, block: Block, rows: None) -> tuple[KnownCounts, None]:
+        from .kernels import add_crossings
+
+        space, weights = self.space, block.row_weights()
+        both, blank, first, second = (space.zeros() for _ in range(4))
+        ones = marked_ones(block)
+        space.add_counts(ones, weights, both)
+        if block.unknown is not None:
+            indptr, indices = block.unknown.lists()
+            space.add_counts(Marked(indptr, indices, np.ones(len(indices))), weights, blank)
+            if space.is_whole:
+                add_crossings(ones.indptr, ones.indices, indptr, indices, weights, first)
+                second = np.ascontiguousarray(first.T)
+            else:
+                space.add_edge_crossings(ones, Marked(indptr, indices, np.ones(len(indices))), weights, first)
+                space.add_edge_crossings(Marked(indptr, indices, np.ones(len(indices))), ones, weights, second)
+        return KnownCounts(both, blank, first, second), None
+
+
+def pooled_pairs(space: PairSpace, sweep: Sweep, sums: Totals) -> Float:
+    """P(both one) of every pair in the whole table, drawn toward independence by one row's worth of data with the rarest
+    value.
+
+    Rows count in which both are known.  Where not all are, the marginals are those of the table and the odds ratio that
+    of these rows (R. L. Plackett, *A Class of Bivariate Distributions*, JASA 60 (1965)).
+    """
+    counts = sweep.map(KnownPairs(space), [None] * sweep.n_blocks, keep_rows=False)[0]
+    share, apart = sums.marginals, space.products(sums.marginals)
+    rare = space.least(np.minimum(sums.ones, sums.observed - sums.ones))
+    if sums.n_unknown == 0:
+        found = (rare * counts.both / max(sums.weight, 1e-300) + apart) / (rare + 1.0)
+        return inside(space, share, found)
+    unseen = np.broadcast_to(sums.weight - sums.observed, share.shape)
+    known = np.maximum(sums.weight - space.sums(unseen) + counts.blank, 0.0)
+    first, second = space.ends(sums.ones)
+    first, second = np.maximum(first - counts.first, 0.0), np.maximum(second - counts.second, 0.0)
+    of_first, of_second = space.ends(share)
+    cells = (  # half a row each keeps odds finite
+        counts.both + 0.5,
+        np.maximum(first - counts.both, 0.0) + 0.5,
+        np.maximum(second - counts.both, 0.0) + 0.5,
+        np.maximum(known - first - second + counts.both, 0.0) + 0.5,
+    )
+    found = with_odds_ratio(of_first, of_second, cells[0] * cells[3] / (cells[1] * cells[2]))
+    return inside(space, share, (rare * found + apart) / (rare + 1.0))
+
+
+def with_odds_ratio(first: Any, second: Any, ratio: Any) -> Any:
+    """P(both one) of pairs with these marginals and this odds ratio.
+
+    Examples
+    --------
+    >>> float(with_odds_ratio(0.5, 0.5, 1.0)), round(float(with_odds_ratio(0.5, 0.5, 9.0)), 4)
+    (0.25, 0.375)
+    """
+    total = 1.0 + (ratio - 1.0) * (first + second)
+    root = np.sqrt(np.maximum(total**2 - 4.0 * ratio * (ratio - 1.0) * first * second, 0.0))
+    return 2.0 * ratio * first * second / (total + root)
+
+
+def inside(space: PairSpace, share: Float, both: Float) -> Float:
+    """P(both one) kept inside what the marginals allow, by a small part of the way to independence."""
+    apart, least = space.products(share), np.maximum(space.sums(share) - 1.0, 0.0)
+    edge = 1e-6
+    return np.clip(both, least + edge * (apart - least), apart + (1 - edge) * (space.least(share) - apart))
+
+
+def pair_space(sweep: Sweep, sums: Totals, most: int = MOST_PAIRED) -> PairSpace:
+    """All pairs of a table's columns, or candidates if there are too many."""
+    n_columns = len(sums.ones)
+    return PairSpace(n_columns) if n_columns <= most else candidates(sweep, sums)
+
+
+def candidates(sweep: Sweep, sums: Totals, n_partners: int = PARTNERS) -> PairSpace:
+    """For every column the partners with the most mutual information, counted over rows in which both are known."""
+    from .kernels import information_rows
+
+    n_columns = len(sums.ones)
+    keys = []
+    for low in range(0, n_columns, TILE):
+        high = min(low + TILE, n_columns)
+        both, blank = sweep.map(_TilePairs(low, high), [None] * sweep.n_blocks, keep_rows=False)[0]
+        found = np.empty_like(both)
+        information_rows(both, blank, sums.ones, sums.weight - sums.observed, sums.weight, low, found)
+        best = np.argsort(-found, axis=1, kind="stable")[:, :n_partners]
+        first = np.repeat(np.arange(low, high), best.shape[1])
+        second = best.ravel()
+        apart = first != second
+        first, second = first[apart], second[apart]
+        keys.append(np.minimum(first, second) * n_columns + np.maximum(first, second))
+    edges = np.unique(np.concatenate(keys))
+    return PairSpace(n_columns, (edges // n_columns).astype(np.int64), (edges % n_columns).astype(np.int64))
+
+
+class _TilePairs:
+    """Weight of rows (some columns, D) in which both columns are one, and in which both are unknown."""
+
+    def __init__(self, low: int, high: int) -> None:
+        self.low, self.high = low, high
+
+    def __call__(self, block: Block, rows: None) -> tuple[tuple[Float, Float], None]:
+        weights = block.row_weights()
+        ones = _matrix(block.ones)
+        both = (ones[:, self.low : self.high].multiply(weights[:, None]).T @ ones).toarray()
+        blank = np.zeros_like(both)
+        if block.unknown is not None:
+            unknown = _matrix(block.unknown)
+            blank = (unknown[:, self.low : self.high].multiply(weights[:, None]).T @ unknown).toarray()
+        return (both, blank), None
+
+
+def _matrix(marks: Any) -> Any:
+    """Marks as a sparse matrix."""
+    indptr, indices = marks.lists()
+    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(indptr) - 1, marks.n_columns))
+
+
+def is_listed(block: Block) -> bool:
+    """Whether the ones of a block are few."""
+    return isinstance(block.ones, ListMarks)
