@@ -100,15 +100,16 @@ def measure_all() -> list[dict[str, Any]]:
     return out
 
 
-FEATURES = ("per_pass", "rows", "marks", "cells", "pairs", "per_row", "per_mark", "per_cell")
+FEATURES = ("per_pass", "rows", "marks", "cells", "pairs", "per_row", "per_mark", "per_cell", "per_pair")
 
 
 def features(row: dict[str, Any]) -> Any:
     """What the cost of a pass is made of: of the table, and of the table times the components."""
     n_rows, n_columns = row["shape"][:2]
     table = [n_rows, row["marks"], n_rows * n_columns]
-    pairs = min(n_columns, MOST_PAIRED) ** 2 if row["model"] == "tree" else 0
-    return np.array([1.0, *table, pairs, *(row["components"] * np.array(table))])
+    pairs = min(n_columns, MOST_PAIRED) ** 2
+    one, several = (pairs * (row["model"] == name) for name in ("tree", "trees"))
+    return np.array([1.0, *table, one, *(row["components"] * np.array([*table, several]))])
 
 
 def explained(rows: list[dict[str, Any]]) -> dict[str, float]:

@@ -71,13 +71,14 @@ class Cost:
     per_row: float = 0.0
     per_mark: float = 0.0
     per_cell: float = 0.0
+    per_pair: float = 0.0
 
     def seconds(self, table: TableSize, size: float, n_passes: float) -> float:
         """Of a fit with so many passes."""
         n_rows, n_marked, n_cells = table.n_rows, table.n_marked, table.n_cells
-        pairs = self.pairs * min(table.n_columns, MOST_PAIRED) ** 2
-        alone = self.rows * n_rows + self.marks * n_marked + self.cells * n_cells + pairs
-        by_size = self.per_row * n_rows + self.per_mark * n_marked + self.per_cell * n_cells
+        n_pairs = min(table.n_columns, MOST_PAIRED) ** 2
+        alone = self.rows * n_rows + self.marks * n_marked + self.cells * n_cells + self.pairs * n_pairs
+        by_size = self.per_row * n_rows + self.per_mark * n_marked + self.per_cell * n_cells + self.per_pair * n_pairs
         return (n_passes + FIXED_PASSES) * (self.per_pass + alone + size * by_size)
 
 
@@ -400,10 +401,10 @@ FAMILIES: tuple[Family, ...] = (
         reading=2,
         search=Search(
             sizes=(1, 2, 3, 4, 6, 8, 12, 20),
-            cost=Cost(1e-3, rows=1e-7, marks=2e-8, per_mark=3e-9),
-            light=_ONCE,
-            full={"n_init": 2, "max_iter": 100},
-            more=_STARTS,
+            cost=Cost(5e-3, per_mark=1.2e-7, per_pair=1.3e-8),
+            light={"n_init": 1, "max_iter": 25},
+            full={"n_init": 2, "max_iter": 60, "tol": 1e-6},
+            more=({"n_init": 2}, {"n_init": 4}),
         ),
     ),
     Family(

@@ -684,3 +684,25 @@ def test_a_last_fit_beyond_the_budget_is_to_a_stated_part_of_the_rows(tmp_path, 
     assert len(rows_of(tmp_path / "out" / "rows.csv")) == 600
     methods = " ".join(content_of(tmp_path / "out")["methods"])
     assert f"{found.winner.n_rows:,} of the 600 rows, drawn at random" in methods
+
+
+def test_trees_win_where_columns_come_in_tied_groups(tmp_path):
+    """A survey of one-of-k answers: the verdict says so, and names columns that answer for each other."""
+    import pandas as pd
+
+    from latentbits.datasets import make_choices
+
+    made = make_choices(600, 5, 3, 2, unknown=0.03, random_state=0)
+    frame = pd.DataFrame(made.data, columns=[f"q{1 + j // 3}={'abc'[j % 3]}" for j in range(15)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        found = explore(frame, tmp_path, models=["mixture", "trees"], n_components=[2, 4], folds=1)
+    assert found.comparison.best_ == "trees" and found.comparison.finding_ == "structure"
+    summary = (tmp_path / "summary.md").read_text()
+    assert "within a class columns go in pairs" in summary and "(one instead of the other)" in summary
+    told = found.winner.pairs_told()
+    pairs = [part.split(" (")[0].split(" and ") for part in told.partition(": ")[2].split(", ")]
+    assert all(first[:2] == second[:2] for first, second in pairs)  # answers to one question
+    assert (tmp_path / "edges.csv").read_text().startswith("component,feature,parent,information")
+    assert "partner" in (tmp_path / "cells.csv").read_text().splitlines()[0]
+    assert found.several is None or found.several.pairs_told() == ""

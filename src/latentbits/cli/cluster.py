@@ -49,7 +49,10 @@ def workers_of(address: str | None, n_workers: int | None) -> Iterator[Any]:
                 )
             yield client
         return
+    from ..engine.together import keeping_memory
+
     with (
+        keeping_memory(),
         LocalCluster(
             n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
         ) as cluster,

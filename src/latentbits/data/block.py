@@ -9,6 +9,7 @@ container it was read from.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import local
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -136,15 +137,14 @@ class TileMarks:
         """Marks times ``matrix``."""
         out = np.empty((self.n_rows, matrix.shape[1]), matrix.dtype)
         for piece in self._pieces():
-            np.matmul(self.cells[piece].astype(matrix.dtype), matrix, out=out[piece])
+            np.matmul(_widened_tile(self.cells[piece], matrix.dtype), matrix, out=out[piece])
         return out
 
     def t_dot(self, matrix: Real) -> Float:
         """Marks transposed times ``matrix``."""
         out = np.zeros((self.n_columns, matrix.shape[1]))
         for piece in self._pieces():
-            tile: Any = self.cells[piece].astype(matrix.dtype)
-            out += tile.T @ matrix[piece]
+            out += _widened_tile(self.cells[piece], matrix.dtype).T @ matrix[piece]
         return out
 
     def lists(self) -> tuple[Pointer, Index]:
@@ -164,6 +164,19 @@ class TileMarks:
     def take(self, rows: NDArray[np.int64]) -> TileMarks:
         """The given rows only."""
         return TileMarks(self.cells[rows])
+
+
+_ROOM = local()  # of a thread: memory for a tile, which is not given back and asked for again at every product
+
+
+def _widened_tile(cells: Codes, dtype: Any) -> Any:
+    """Cells as numbers for BLAS, in memory that the next tile of this thread will use again."""
+    room = getattr(_ROOM, "held", None)
+    if room is None or room.nbytes < cells.size * dtype.itemsize:
+        room = _ROOM.held = np.empty(cells.size * dtype.itemsize, np.uint8)
+    tile = room[: cells.size * dtype.itemsize].view(dtype).reshape(cells.shape)
+    tile[...] = cells
+    return tile
 
 
 def _pointer(counts: NDArray[np.int64]) -> Pointer:

@@ -131,8 +131,8 @@ def _baselines() -> list[Candidate]:
             title=BY_NAME["tree"].title,
             structure="pairs",
             make=BY_NAME["tree"].estimator,
-            cost=Cost(6e-4, pairs=3.1e-8, marks=2e-8),
-            full={"max_iter": 20, "tol": 1e-5},
+            cost=Cost(3e-3, pairs=6e-8, marks=5e-7),
+            full={"max_iter": 10, "tol": 1e-5},
             is_baseline=True,
         ),
     ]

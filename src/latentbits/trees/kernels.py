@@ -142,8 +142,11 @@ def add_piece_scores(indptr, indices, unknown_indptr, unknown_indices, slope, bo
 
 
 @kernel
-def expect_unknown(indptr, indices, unknown_indptr, unknown_indices, slope, bond, parent, out):
-    """Fill ``out`` (unknown cells,) with P(1 | known cells of the row, class); ``slope``, ``bond``, ``parent`` are (D,)."""
+def expect_unknown(indptr, indices, unknown_indptr, unknown_indices, slope, bond, parent, shares, out):
+    """Fill ``out`` (unknown cells,) with P(1 | known cells of the row, class), 0 in rows without a share in the class.
+
+    ``slope``, ``bond``, ``parent`` are (D,), ``shares`` (n,).
+    """
     n_columns = slope.shape[0]
     state, count = np.zeros(n_columns, np.uint8), np.empty(n_columns, np.int64)
     pull, queue = np.empty(n_columns), np.empty(n_columns, np.int64)
@@ -151,6 +154,9 @@ def expect_unknown(indptr, indices, unknown_indptr, unknown_indices, slope, bond
     for i in range(indptr.shape[0] - 1):
         low, high = unknown_indptr[i], unknown_indptr[i + 1]
         if low == high:
+            continue
+        if shares[i] < NOTHING:
+            out[low:high] = 0.0
             continue
         ones, unknown = indices[indptr[i] : indptr[i + 1]], unknown_indices[low:high]
         set_state(ones, unknown, state, 1, 2)

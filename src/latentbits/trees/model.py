@@ -143,7 +143,7 @@ class TreeModel(StagedModel):
             indptr, indices = block.unknown.lists()
             by_cell = np.repeat(np.arange(block.n_rows), np.diff(indptr))
             for k in range(self.n_components):
-                chances = unknown_chances(block, precomputed, k) * shares[by_cell, k]
+                chances = unknown_chances(block, precomputed, k, shares[:, k]) * shares[by_cell, k]
                 on[k] += np.bincount(indices, weights=chances, minlength=block.n_columns)
         return TreeStats(shares.sum(axis=0), on, float(log_sums @ weights)), None
 
@@ -394,14 +394,16 @@ def _edges_of(tree: Any) -> PairSpace:
     return PairSpace(n_columns, keys // n_columns, keys % n_columns)
 
 
-def unknown_chances(block: Block, precomputed: TreePrecomputed, k: int) -> Float:
-    """P(1 | known cells of the row, class) of the unknown cells of a block, one after the other."""
+def unknown_chances(block: Block, precomputed: TreePrecomputed, k: int, shares: Float | None = None) -> Float:
+    """P(1 | known cells of the row, class) of the unknown cells of a block, one after the other; 0 in rows without a
+    share."""
     from .kernels import expect_unknown
 
     unknown = block.unknown_lists()
     out = np.empty(len(unknown[1]))
     tables = precomputed.slope[k], precomputed.bond[k], precomputed.parents[k]
-    expect_unknown(*block.ones.lists(), *unknown, *tables, out)
+    shares = np.ones(block.n_rows) if shares is None else np.ascontiguousarray(shares)
+    expect_unknown(*block.ones.lists(), *unknown, *tables, shares, out)
     return out
 
 
@@ -425,7 +427,7 @@ class PairSums:
         if held is None:
             chances = np.empty(0)
         else:
-            chances = unknown_chances(block, precomputed, k)
+            chances = unknown_chances(block, precomputed, k, shares)
             held.marks.values[held.unknown] = chances
         if self.space.is_whole and isinstance(block.ones, TileMarks):
             add_dense_pairs(block, chances, shares, out)
@@ -511,7 +513,7 @@ def _unknown_at(block: Block, precomputed: TreePrecomputed, shares: Float, rows:
     places, by_cell = _places_of_unknown(block, rows, columns)
     out = np.zeros(len(rows))
     for k in range(shares.shape[1]):
-        out += unknown_chances(block, precomputed, k)[places] * shares[by_cell[places], k]
+        out += unknown_chances(block, precomputed, k, shares[:, k])[places] * shares[by_cell[places], k]
     return np.clip(out, 0.0, 1.0)
 
 
