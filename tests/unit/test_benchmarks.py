@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import scipy.sparse as sp
@@ -260,3 +261,13 @@ def test_passes_like_another_table_are_at_its_parameters():
     other = slopes.Passes(make(2), slopes.synthetic(600, 40, 4.0), like=first)
     assert other.state.point.params is first.state.point.params
     other()
+
+
+def test_trees_benchmark_runs():
+    from benchmarks import trees
+    from latentbits.datasets import make_mixture
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = trees.passes(make_mixture(120, 9, 2, random_state=0).data, 2, 10)
+    assert set(found) == {"mixture", "trees", "pair_products"} and min(found.values()) > 0
