@@ -195,7 +195,7 @@ class TreeModel(StagedModel):
         # A class that has seen (almost) nothing takes the marginals.
         known = rows > 1e-14 * self.total_weight
         tables = np.where(known, ones / np.where(known, rows, 1.0), self.target)
-        return np.clip(tables.T, EDGE, 1 - EDGE)
+        return np.ascontiguousarray(np.clip(tables.T, EDGE, 1 - EDGE))
 
     def m_step(self, params: TreeParams, stats: TreeStats, extra_pass: ExtraPass) -> TreeParams:
         """New weights, trees and tables."""
@@ -568,7 +568,7 @@ def arguing_neighbours(
 
     values = np.where(codes == UNKNOWN, chance >= 0.5, codes == ONE).astype(np.int64)
     partner, argued = np.empty(len(columns), np.int64), np.empty(len(columns))
-    on_given = np.array(precomputed.params.on_given)  # those from a file cannot be written, which is a kind of its own
+    on_given = np.array(precomputed.params.on_given, order="C")  # those of files cannot be written: a kind of their own
     tables = (precomputed.parents, *children_of(precomputed.parents), on_given, precomputed.probs)
     places = classes.astype(np.int64), np.array(columns, np.int64), values
     strongest_neighbours(*places, *block.ones.lists(), *block.unknown_lists(), tables, partner, argued)
