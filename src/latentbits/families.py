@@ -72,6 +72,7 @@ class Cost:
     per_mark: float = 0.0
     per_cell: float = 0.0
     per_pair: float = 0.0
+    partners: float = 0.0  # of a fit to more columns than all pairs are looked at of, by the square of the columns
 
     def seconds(self, table: TableSize, size: float, n_passes: float) -> float:
         """Of a fit with so many passes."""
@@ -79,7 +80,8 @@ class Cost:
         n_pairs = min(table.n_columns, MOST_PAIRED) ** 2
         alone = self.rows * n_rows + self.marks * n_marked + self.cells * n_cells + self.pairs * n_pairs
         by_size = self.per_row * n_rows + self.per_mark * n_marked + self.per_cell * n_cells + self.per_pair * n_pairs
-        return (n_passes + FIXED_PASSES) * (self.per_pass + alone + size * by_size)
+        search = self.partners * table.n_columns**2 if table.n_columns > MOST_PAIRED else 0.0
+        return search + (n_passes + FIXED_PASSES) * (self.per_pass + alone + size * by_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -401,7 +403,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=2,
         search=Search(
             sizes=(1, 2, 3, 4, 6, 8, 12, 20),
-            cost=Cost(5e-3, per_mark=1.2e-7, per_pair=1.3e-8),
+            cost=Cost(5e-3, per_mark=1.2e-7, per_pair=1.3e-8, partners=2e-8),
             light={"n_init": 1, "max_iter": 25},
             full={"n_init": 2, "max_iter": 60, "tol": 1e-6},
             more=({"n_init": 2}, {"n_init": 4}),

@@ -350,3 +350,15 @@ def test_more_columns_than_pairs_are_looked_at(monkeypatch):
     joined = {frozenset((d, int(up))) for d, up in enumerate(tree.parents_[0]) if d != up}
     assert all(frozenset((d, d + 60)) in joined for d in range(60))
     assert np.isfinite(tree.score_samples(X)).all()
+
+
+def test_no_candidates_are_not_all_pairs():
+    """Classes without any edge and rows with several blanks: nothing may be written into counts that have no room."""
+    params, X = drawn_params(np.random.default_rng(1), 6, 2), np.full((5, 6), np.nan)
+    model, empty = TreeModel(2, np.full(6, 0.3)), np.empty(0, np.int64)
+    counts = PairSums(model, PairSpace(6, empty, empty), range(2))(
+        open_source(X).block(0), None, model.precompute(params)
+    )
+    assert counts.shape == (2, 0)
+    grown = TreeMixture(2, shared_tree=True, n_init=1, max_iter=12, random_state=0, tol=1e-3)
+    assert np.isfinite(grown.fit(make_trees(80, 6, 2, unknown=0.4, random_state=0).data).objective_)

@@ -131,7 +131,7 @@ def _baselines() -> list[Candidate]:
             title=BY_NAME["tree"].title,
             structure="pairs",
             make=BY_NAME["tree"].estimator,
-            cost=Cost(3e-3, pairs=6e-8, marks=5e-7),
+            cost=Cost(3e-3, pairs=6e-8, marks=5e-7, partners=2e-8),
             full={"max_iter": 10, "tol": 1e-5},
             is_baseline=True,
         ),

@@ -188,8 +188,8 @@ class TreeMixture(TreesMixin, MembershipsMixin, AveragingTreesMixin, OptimiserOp
 
     Notes
     -----
-    Of up to 2,000 columns all pairs are looked at.  Of more, every column keeps the 24 partners with which it shares the most
-    information in the whole table, and trees are made of these.
+    Of up to 2,000 columns all pairs are looked at.  Of more, every column keeps the 24 partners with which it is
+    correlated most, and trees are made of these.
 
     References
     ----------
@@ -293,8 +293,8 @@ class ChowLiuTree(TreesMixin, OptimiserOptions, BitOptions, LatentBitsEstimator)
 
     Notes
     -----
-    Of up to 2,000 columns all pairs are looked at, of more each with the 24 partners that it shares the most information
-    with.
+    Of up to 2,000 columns all pairs are looked at, of more each with the 24 partners that it is correlated with
+    most.
 
     References
     ----------

@@ -567,24 +567,3 @@ def strongest_neighbours(
             if gain > argued[i]:
                 partner[i], argued[i] = child, gain
         set_state(ones, unknown, state, 0, 0)
-
-
-@kernel
-def information_rows(both, blank, on, unseen, total, low, out):
-    """Fill ``out`` (m, D) with the mutual information of columns ``low``, ``low + 1``, ... with all others; -1 with
-    themselves.
-
-    From weights of rows: both one, both unknown (m, D), one and unknown (D,), all.  Ones are taken to be as frequent
-    where the other column is unknown.
-    """
-    for m in range(both.shape[0]):
-        for e in range(on.shape[0]):
-            d = low + m
-            known = total - unseen[d] - unseen[e] + blank[m, e]
-            if d == e or known <= 0.0:
-                out[m, e] = -1.0
-                continue
-            first = on[d] * known / max(total - unseen[d], 1e-300)
-            second = on[e] * known / max(total - unseen[e], 1e-300)
-            inside = max(min(both[m, e], first, second), first + second - known, 0.0)
-            out[m, e] = pair_information(inside, first, second, known)

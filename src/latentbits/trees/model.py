@@ -458,6 +458,8 @@ def add_piece_counts(space: PairSpace, block: Block, precomputed: Any, k: int, s
     from .kernels import add_piece_pairs
 
     assert block.unknown is not None
+    if out.size == 0:  # no candidates: to the kernel no keys mean all pairs
+        return
     keys = np.empty(0, np.int64) if space.is_whole else space.first * space.n_columns + space.second
     tables = precomputed.slope[k], precomputed.bond[k], precomputed.parents[k]
     add_piece_pairs(*block.ones.lists(), *block.unknown.lists(), *tables, shares, keys, out.reshape(-1))

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from ..data.block import Block, Float, ListMarks
+from ..data.block import ONE, UNKNOWN, Block, Float
 from ..data.summary import Totals
 from ..engine.protocols import Sweep
 from ..families import MOST_PAIRED
+from ..maths.row_sample import sampled_table
 from .forest import Parents, rooted
 
 # Partners that every column of a wide table keeps.
 PARTNERS = 24
-# Columns of a wide table that are paired with all others at a time.
-TILE = 512
+# Columns of a wide table that are paired with all others at a time, cells that are looked at for it, and rows at least.
+TILE, LOOKED_AT, LEAST_ROWS = 512, 2**23, 256
 
 
 @dataclass(frozen=True)
@@ -255,49 +255,32 @@ def pair_space(sweep: Sweep, sums: Totals, most: int = MOST_PAIRED) -> PairSpace
 
 
 def candidates(sweep: Sweep, sums: Totals, n_partners: int = PARTNERS) -> PairSpace:
-    """For every column the partners with the most mutual information, counted over rows in which both are known."""
-    from .kernels import information_rows
-
+    """For every column the partners with which it is correlated most, in a sample of the rows if they are many."""
     n_columns = len(sums.ones)
+    n_rows = max(LEAST_ROWS, LOOKED_AT // n_columns)
+    small = sweep if sweep.source.shape[0] <= n_rows else sampled_table(sweep, n_rows)[0]
+    cells = np.concatenate(small.collect(_Standardised(), sums.marginals))
     keys = []
     for low in range(0, n_columns, TILE):
         high = min(low + TILE, n_columns)
-        both, blank = sweep.map(_TilePairs(low, high), [None] * sweep.n_blocks, keep_rows=False)[0]
-        found = np.empty_like(both)
-        information_rows(both, blank, sums.ones, sums.weight - sums.observed, sums.weight, low, found)
-        best = np.argsort(-found, axis=1, kind="stable")[:, :n_partners]
-        first = np.repeat(np.arange(low, high), best.shape[1])
-        second = best.ravel()
+        strength = -np.abs(cells[:, low:high].T @ cells)
+        strength[np.arange(high - low), np.arange(low, high)] = 0.0
+        best = np.argpartition(strength, min(n_partners, n_columns - 1), axis=1)[:, :n_partners]
+        first, second = np.repeat(np.arange(low, high), best.shape[1]), best.ravel()
         apart = first != second
-        first, second = first[apart], second[apart]
-        keys.append(np.minimum(first, second) * n_columns + np.maximum(first, second))
+        keys.append((np.minimum(first, second) * n_columns + np.maximum(first, second))[apart])
     edges = np.unique(np.concatenate(keys))
     return PairSpace(n_columns, (edges // n_columns).astype(np.int64), (edges % n_columns).astype(np.int64))
 
 
-class _TilePairs:
-    """Weight of rows (some columns, D) in which both columns are one, and in which both are unknown."""
+class _Standardised:
+    """Cells (n, D) of a block less their column's mean, in standard deviations; 0 where unknown; rows by their weights."""
 
-    def __init__(self, low: int, high: int) -> None:
-        self.low, self.high = low, high
-
-    def __call__(self, block: Block, rows: None) -> tuple[tuple[Float, Float], None]:
-        weights = block.row_weights()
-        ones = _matrix(block.ones)
-        both = (ones[:, self.low : self.high].multiply(weights[:, None]).T @ ones).toarray()
-        blank = np.zeros_like(both)
-        if block.unknown is not None:
-            unknown = _matrix(block.unknown)
-            blank = (unknown[:, self.low : self.high].multiply(weights[:, None]).T @ unknown).toarray()
-        return (both, blank), None
-
-
-def _matrix(marks: Any) -> Any:
-    """Marks as a sparse matrix."""
-    indptr, indices = marks.lists()
-    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(indptr) - 1, marks.n_columns))
-
-
-def is_listed(block: Block) -> bool:
-    """Whether the ones of a block are few."""
-    return isinstance(block.ones, ListMarks)
+    def __call__(self, block: Block, share: Float) -> Any:
+        codes = block.codes()
+        out = (codes == ONE).astype(np.float32)
+        out -= share.astype(np.float32)
+        out /= np.sqrt(share * (1.0 - share)).astype(np.float32)
+        out[codes == UNKNOWN] = 0.0
+        out *= np.sqrt(block.row_weights()).astype(np.float32)[:, None]
+        return out
