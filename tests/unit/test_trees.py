@@ -362,3 +362,19 @@ def test_no_candidates_are_not_all_pairs():
     assert counts.shape == (2, 0)
     grown = TreeMixture(2, shared_tree=True, n_init=1, max_iter=12, random_state=0, tol=1e-3)
     assert np.isfinite(grown.fit(make_trees(80, 6, 2, unknown=0.4, random_state=0).data).objective_)
+
+
+def test_the_picture_of_a_tree():
+    pytest.importorskip("matplotlib")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    model = ChowLiuTree().fit(make_trees(300, 9, 1, random_state=0).data)
+    ax = latentbits.plots.tree(model)
+    assert len(ax.lines) == 8 and len(ax.texts) == 9
+    strengths = sorted(row["information"] for row in model.edges_table())
+    ax = latentbits.plots.tree(model, component="tree 1", least=strengths[4])
+    assert len(ax.lines) == 4
+    ax = latentbits.plots.tree(model, least=9.0)  # nothing so strong: columns alone
+    assert len(ax.lines) == 0
+    matplotlib.pyplot.close("all")
