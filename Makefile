@@ -64,6 +64,7 @@ test-oldest:
 
 papers: $(VENV)/.test
 	$(BIN)/python -m papers.debd
+	$(BIN)/python -m papers.debd.trees
 	$(BIN)/python -m papers.aspect --full
 	$(BIN)/python -m papers.noisy_or --full
 	$(BIN)/python -m papers.bayesian_mixture --full
@@ -80,6 +81,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.noisy_or
 	$(BIN)/python -m benchmarks.gibbs
 	$(BIN)/python -m benchmarks.gtm
+	$(BIN)/python -m benchmarks.trees
 	$(BIN)/python -m benchmarks.bernoulli_gauss
 	$(BIN)/python -m benchmarks.explore
 	$(BIN)/python -m benchmarks.scale

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from .estimator import ChowLiuTree, TreeMixture, edge_strengths
+from .estimator import ChowLiuTree, TreeMixture
+from .forest import edge_strengths
 
 __all__ = ["ChowLiuTree", "TreeMixture", "edge_strengths"]

@@ -17,6 +17,7 @@ from ..data.summary import Totals
 from ..engine.protocols import Sweep
 from ..engine.restarts import InitParams
 from .averaging import AveragedTrees, AveragingTreesMixin, TreeMembers
+from .forest import edge_strengths
 from .model import STARVED, TreeModel, TreeParams
 from .pairs import pair_space, pooled_pairs
 from .starts import kmeanspp_start, one_tree_start, random_start
@@ -115,22 +116,6 @@ class TreesMixin:
         self.weights_, self.components_ = self._params.weights, precomputed.probs
         self.parents_, self.on_given_ = self._params.parents, self._params.on_given
         vars(self).pop("_pairs", None)
-
-
-def edge_strengths(parents: Any, on_given: Any, chances: Any) -> Any:
-    """Mutual information (D,) of every column and its parent, in nats; 0 for roots."""
-    above, own = chances[parents], chances
-    joint = np.stack(
-        [
-            (1 - above) * (1 - on_given[:, 0]),
-            (1 - above) * on_given[:, 0],
-            above * (1 - on_given[:, 1]),
-            above * on_given[:, 1],
-        ]
-    )
-    alone = np.stack([(1 - above) * (1 - own), (1 - above) * own, above * (1 - own), above * own])
-    information = np.maximum((joint * np.log(np.maximum(joint, 1e-300) / np.maximum(alone, 1e-300))).sum(axis=0), 0.0)
-    return np.where(parents == np.arange(len(parents)), 0.0, information)
 
 
 def _single(model: Any) -> TreeModel:

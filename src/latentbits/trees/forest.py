@@ -58,3 +58,19 @@ def marginals_of(parents: Any, on_given: Any) -> Float:
         above = out[parents[mine]]
         out[mine] = on_given[mine, 0] * (1.0 - above) + on_given[mine, 1] * above
     return np.asarray(out, np.float64)
+
+
+def edge_strengths(parents: Any, on_given: Any, chances: Any) -> Any:
+    """Mutual information (D,) of every column and its parent, in nats; 0 for roots."""
+    above, own = chances[parents], chances
+    joint = np.stack(
+        [
+            (1 - above) * (1 - on_given[:, 0]),
+            (1 - above) * on_given[:, 0],
+            above * (1 - on_given[:, 1]),
+            above * on_given[:, 1],
+        ]
+    )
+    alone = np.stack([(1 - above) * (1 - own), (1 - above) * own, above * (1 - own), above * own])
+    information = np.maximum((joint * np.log(np.maximum(joint, 1e-300) / np.maximum(alone, 1e-300))).sum(axis=0), 0.0)
+    return np.where(parents == np.arange(len(parents)), 0.0, information)

@@ -25,6 +25,7 @@ thousands of pairs of rare columns some meet by chance. M. Meilă, M. I. Jordan,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -265,7 +266,7 @@ class TreeModel(StagedModel):
 
     def _some_classes(self) -> list[range]:
         """Classes whose pair counts are held at a time."""
-        step = max(1, MOST_NUMBERS // self.space.zeros().size)
+        step = max(1, MOST_NUMBERS // math.prod(self.space.shape))
         return [range(k, min(k + step, self.n_components)) for k in range(0, self.n_components, step)]
 
     def reseed_empty(self, params: TreeParams, stats: TreeStats, extra_pass: ExtraPass) -> TreeParams | None:
@@ -416,7 +417,7 @@ class PairSums:
 
     def __call__(self, block: Block, rows: None, precomputed: TreePrecomputed) -> Float:
         shares = self.model.shares(block, precomputed)[0] * block.row_weights()[:, None]
-        out = np.array([self.space.zeros() for _ in self.classes])
+        out = np.zeros((len(self.classes), *self.space.shape))
         held = None if block.unknown is None else joined(block)
         for k, counts in zip(self.classes, out):
             self._add(block, held, precomputed, k, np.ascontiguousarray(shares[:, k]), counts)
@@ -543,8 +544,12 @@ def drawn_cells(
         assert block.unknown is not None
         indptr, indices = block.unknown.lists()
         places, all_rows = _places_of_unknown(block, rows[is_blank], columns[is_blank])
-        others = content_uniforms((by_row * 2.0**53).astype(np.uint64), block.n_columns, 0, "fill")
-        uniforms = others[all_rows, indices]
+        if len(np.unique(places)) == len(indices):  # nobody is left to be drawn along
+            uniforms = np.empty(len(indices))
+        else:
+            uniforms = content_uniforms((by_row * 2.0**53).astype(np.uint64), block.n_columns, 0, "fill")[
+                all_rows, indices
+            ]
         uniforms[places] = by_cell[is_blank]
         drawn = np.empty(len(indices), np.bool_)
         tables = precomputed.slope, precomputed.bond, precomputed.parents

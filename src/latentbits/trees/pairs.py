@@ -1,8 +1,7 @@
 """Pairs of columns: which of them are looked at, their counts, and the tree of the most information.
 
 Of up to :data:`MOST_PAIRED` columns all pairs are looked at.  Of more, every column keeps the partners with which it
-shares the most information in the whole table, and trees are made of these candidates; what is not joined by them stays
-apart.
+is correlated most, and trees are made of these candidates; what is not joined by them stays apart.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 from ..data.block import ONE, UNKNOWN, Block, Float
 from ..data.summary import Totals
 from ..engine.protocols import Sweep
+from ..engine.sweep import one_blas_thread
 from ..families import MOST_PAIRED
 from ..maths.row_sample import sampled_table
 from .forest import Parents, rooted
@@ -39,9 +39,14 @@ class PairSpace:
         """Whether all pairs are looked at."""
         return self.first is None
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of an array with a number per pair: (D, D), used above its diagonal, or (E,)."""
+        return (self.n_columns, self.n_columns) if self.is_whole else (len(self.first),)
+
     def zeros(self) -> Float:
-        """Room for a number per pair: (D, D), used above its diagonal, or (E,)."""
-        return np.zeros((self.n_columns, self.n_columns) if self.is_whole else len(self.first))
+        """Room for a number per pair."""
+        return np.zeros(self.shape)
 
     def products(self, values: Float) -> Float:
         """Products of a number per column (D,), for every pair."""
@@ -263,7 +268,8 @@ def candidates(sweep: Sweep, sums: Totals, n_partners: int = PARTNERS) -> PairSp
     keys = []
     for low in range(0, n_columns, TILE):
         high = min(low + TILE, n_columns)
-        strength = -np.abs(cells[:, low:high].T @ cells)
+        with one_blas_thread():  # the same bits on every machine
+            strength = -np.abs(cells[:, low:high].T @ cells)
         strength[np.arange(high - low), np.arange(low, high)] = 0.0
         best = np.argpartition(strength, min(n_partners, n_columns - 1), axis=1)[:, :n_partners]
         first, second = np.repeat(np.arange(low, high), best.shape[1]), best.ravel()
