@@ -104,6 +104,26 @@ def draw_classes(weights: Float, probs: Float, n: int, rng: np.random.Generator)
     return cells, classes
 
 
+def chosen_classes(shares: Float, by_row: Float) -> Any:
+    """A class (n,) for every row, drawn by its shares (n, K) with one uniform (n,)."""
+    reached = np.cumsum(shares, axis=1)
+    return np.minimum((by_row[:, None] * reached[:, -1:] >= reached).sum(axis=1), shares.shape[1] - 1)
+
+
+def shares_and_evidence(rest: Float, cell: Float, log_cell: Float) -> tuple[Float, Float]:
+    """Shares of the classes in cells (m, K), and what a cell adds to the log odds of every class.
+
+    From the memberships by the rest of the row, and the probability of the cell in every class.  The evidence for class
+    k is the change of log odds(z = k): ``log p_k(x) - log p_not_k(x)``, the second averaged over the other classes as
+    the rest weighs them.
+    """
+    joint = rest * cell
+    total, others_weight = joint.sum(axis=1, keepdims=True), 1.0 - rest
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = np.where(others_weight > 1e-12, (total - joint) / others_weight, cell)
+        return joint / total, log_cell - np.log(np.maximum(others, np.finfo(float).tiny))
+
+
 @dataclass(frozen=True)
 class ClassModel(Model):
     """E-step and answers; subclasses define ``precompute``, ``objective``, ``m_step``, ``sample_rows`` and ``n_free``."""
@@ -208,16 +228,11 @@ class ClassModel(Model):
         self, block: Block, precomputed: ClassPrecomputed, rows: Any, columns: Any, by_row: Float, by_cell: Float
     ) -> Any:
         """A joint draw of single cells: a class for every row, then the cells given the class."""
-        reached = np.cumsum(self.memberships(block, precomputed), axis=1)
-        classes = np.minimum((by_row[:, None] * reached[:, -1:] >= reached).sum(axis=1), self.n_components - 1)
+        classes = chosen_classes(self.memberships(block, precomputed), by_row)
         return by_cell < precomputed.probs[classes[rows], columns]
 
     def causes(self, block: Block, precomputed: ClassPrecomputed, rows: Any, columns: Any) -> Causes:
-        """Shares, evidence and leave-one-out probability of single cells.
-
-        The evidence of a cell for class k is the change of log odds(z = k) that it brings:
-        ``log p_k(x) - log p_not_k(x)``, the second averaged over the other classes as the rest of the row weighs them.
-        """
+        """Shares, evidence and leave-one-out probability of single cells."""
         log_joint = self.log_joint(block, precomputed)[rows]
         codes = block.at(rows, columns)
         on, log_cell = precomputed.probs.T[columns], precomputed.log_off[columns]
@@ -226,10 +241,4 @@ class ClassModel(Model):
         rest, cell = log_joint - log_cell, np.exp(log_cell)
         rest = np.exp(rest - rest.max(axis=1, keepdims=True))
         rest /= rest.sum(axis=1, keepdims=True)
-        joint = rest * cell
-        total = joint.sum(axis=1, keepdims=True)
-        others_weight = 1.0 - rest
-        with np.errstate(divide="ignore", invalid="ignore"):
-            others = np.where(others_weight > 1e-12, (total - joint) / others_weight, cell)
-            evidence = log_cell - np.log(np.maximum(others, np.finfo(float).tiny))
-        return Causes(joint / total, evidence, np.einsum("mk,mk->m", rest, on))
+        return Causes(*shares_and_evidence(rest, cell, log_cell), np.einsum("mk,mk->m", rest, on))

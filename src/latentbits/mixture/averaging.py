@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
 
-from ..base.fitting import FittingMixin
-from ..base.options import Check, Flag, OneOf
+from ..base import averaging as base
 from ..data.block import Float
-from ..data.summary import Totals
-from ..engine.restarts import Result
 from ..maths.latent_class import ClassStats
 from .ensemble import EnsembleModel, Members
 from .model import MixtureModel
@@ -51,37 +47,9 @@ class AveragedModel(EnsembleModel):
         return self.single.expected_stats(params)
 
 
-class AveragingMixin(FittingMixin):
-    """Goes before :class:`~latentbits.base.LatentBitsEstimator`: the option ``average_restarts``."""
+class AveragingMixin(base.AveragingMixin):
+    """The option ``average_restarts`` of mixtures."""
 
-    average_restarts: bool
-    average: str
-
-    option_checks: ClassVar[Mapping[str, Check]] = {
-        "average": OneOf(("mean", "joint")),
-        "average_restarts": Flag(),
-    }
-
-    def _has(self, method: str) -> bool:
-        """BIC and AIC are about one set of parameters."""
-        return super()._has(method) and not (self.average_restarts and method in ("bic", "aic"))
-
-    @property
-    def criterion(self) -> str:
-        """By which the number of components is chosen if nothing else is asked for."""
-        return "cells" if self.average_restarts else "bic"
-
-    def set_params(self, **params: Any) -> Any:
-        """Set options; the rule of averaging also of a fitted estimator."""
-        super().set_params(**params)
-        if isinstance(getattr(self, "_model", None), AveragedModel):
-            self._check_some("average")
-            self._model = replace(self._model, average=self.average)
-        return self
-
-    def _store_result(self, model: Any, sweep: Any, result: Result, sums: Totals) -> None:
-        super()._store_result(model, sweep, result, sums)
-        if self.average_restarts:
-            kept = [vector for vector in result.summaries if vector is not None]
-            members = unpack_members(kept, model.n_components)
-            self._model = AveragedModel(model.n_components, self.average, model.answer_model(), members)
+    def _averaged(self, model: Any, kept: list[Float]) -> AveragedModel:
+        members = unpack_members(kept, model.n_components)
+        return AveragedModel(model.n_components, self.average, model.answer_model(), members)

@@ -23,7 +23,8 @@ import numpy as np
 from .. import declared as of
 from ..data.block import Block, Float
 from ..engine.protocols import Causes, Model
-from ..maths.latent_class import ClassModel, ClassPrecomputed
+from ..maths.latent_class import ClassModel, ClassPrecomputed, chosen_classes
+from ..maths.members import member_shares, owners_misfit, starts_of
 from .model import MixtureModel, MixtureParams, mixture_precomputed
 
 # Row × component pairs that are held at a time.
@@ -40,12 +41,6 @@ class Members(NamedTuple):
     def contradiction(self) -> str | None:
         """What is wrong with the members as a whole."""
         return owners_misfit(self.owner)
-
-
-def owners_misfit(owner: Any) -> str | None:
-    """What is wrong with the members that components belong to: they follow each other, none left out."""
-    good = len(owner) > 0 and owner[0] == 0 and np.isin(np.diff(owner), (0, 1)).all()
-    return None if good else "must hold the components of one member after the other"
 
 
 class EnsemblePrecomputed(NamedTuple):
@@ -79,7 +74,7 @@ class EnsembleModel(Model):
     def precompute(self, params: Any) -> EnsemblePrecomputed:
         """Logarithms, once per question."""
         weights, probs, owner = self.members(params)
-        starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        starts = starts_of(owner)
         flat = mixture_precomputed(MixtureParams(weights / len(starts), probs), pad=False)
         return EnsemblePrecomputed(self.single.precompute(self.point(params)), flat, starts)
 
@@ -94,14 +89,8 @@ class EnsembleModel(Model):
 
     def _shares(self, log_joint: Float, precomputed: EnsemblePrecomputed) -> Float:
         """What every component weighs in the answer about a row."""
-        if self.average == "joint":
-            shares = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
-            return shares / shares.sum(axis=1, keepdims=True)
-        counts = np.diff(precomputed.starts, append=log_joint.shape[1])
-        tops = np.maximum.reduceat(log_joint, precomputed.starts, axis=1)
-        shares = np.exp(log_joint - np.repeat(tops, counts, axis=1))
-        sums = np.add.reduceat(shares, precomputed.starts, axis=1) * len(precomputed.starts)
-        return shares / np.repeat(sums, counts, axis=1)
+        shares: Float = member_shares(log_joint, precomputed.starts, self.average)
+        return shares
 
     def log_prob(self, block: Block, precomputed: EnsemblePrecomputed) -> Float:
         """log of the members' mean likelihood (n,)."""
@@ -148,9 +137,7 @@ class EnsembleModel(Model):
         """A joint draw of single cells: a component for every row, then the cells given the component."""
         chosen = np.empty(block.n_rows, np.int64)
         for part, log_joint in self._flat(block, precomputed):
-            reached = np.cumsum(self._shares(log_joint, precomputed), axis=1)
-            below = by_row[part, None] * reached[:, -1:] >= reached
-            chosen[part] = np.minimum(below.sum(axis=1), reached.shape[1] - 1)
+            chosen[part] = chosen_classes(self._shares(log_joint, precomputed), by_row[part])
         return by_cell < precomputed.flat.probs[chosen[rows], columns]
 
     def causes(self, block: Block, precomputed: EnsemblePrecomputed, rows: Any, columns: Any) -> Causes:

@@ -26,9 +26,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import declared as of
-from ..data.block import UNKNOWN, Block, Float
+from ..data.block import Float
 from ..engine.protocols import ExtraPass
-from ..engine.stats import Lowest
 from ..maths.latent_class import (
     ClassModel,
     ClassPrecomputed,
@@ -37,12 +36,7 @@ from ..maths.latent_class import (
     draw_classes,
     floored_weights,
 )
-
-# Probabilities are kept this far from 0 and 1, so that one unseen value does not rule a class out for good.  The M-step
-# is concave in every probability, so clipping is the exact maximum on the clipped range and EM stays monotone.
-EDGE = 1e-9
-# A class with less than this part of an equal share of the rows is starved.
-STARVED = 0.01
+from ..maths.profiles import EDGE, STARVED, WorstRow, seeded_profile
 
 
 class MixtureParams(NamedTuple):
@@ -90,6 +84,7 @@ class MixtureModel(ClassModel):
         # A class that has seen (almost) nothing of a column takes the marginal.
         known = total > 1e-14 * self.total_weight
         probs = on / total if known.all() else np.where(known, on / np.where(known, total, 1.0), self.target)
+        # Concave in every probability, so clipping is the exact maximum on the clipped range and EM stays monotone.
         return MixtureParams(weights, np.clip(probs, EDGE, 1 - EDGE))
 
     def reseed_empty(self, params: MixtureParams, stats: ClassStats, extra_pass: ExtraPass) -> MixtureParams | None:
@@ -97,7 +92,7 @@ class MixtureModel(ClassModel):
         starved, least = int(np.argmin(stats.mass)), STARVED / self.n_components
         if stats.mass[starved] >= least * self.total_weight or self.n_components == 1:
             return None
-        worst = extra_pass(_WorstRow(self), self.precompute(params))
+        worst = extra_pass(WorstRow(self), self.precompute(params))
         probs = params.probs.copy()
         probs[starved] = seeded_profile(worst.payload, self.target)
         weights = params.weights.copy()
@@ -148,21 +143,3 @@ def mixture_precomputed(params: MixtureParams, pad: bool = True) -> ClassPrecomp
 def pack_member(params: MixtureParams) -> Float:
     """A mixture as one vector, as the driver keeps it of every start."""
     return np.concatenate((params.weights, params.probs.ravel()))
-
-
-class _WorstRow:
-    """Finds the row of a block that the model explains worst."""
-
-    def __init__(self, model: MixtureModel) -> None:
-        self.model = model
-
-    def __call__(self, block: Block, rows: None, precomputed: ClassPrecomputed) -> Lowest:
-        scores = np.where(block.row_weights() > 0, self.model.log_prob(block, precomputed), np.inf)
-        i = int(np.argmin(scores))
-        return Lowest(float(scores[i]), block.start + i, block.take(np.array([i])).codes()[0])
-
-
-def seeded_profile(row: Any, target: Float) -> Float:
-    """A class profile half way between a row and the marginals; unknown cells stay at the marginals."""
-    values = np.where(row == UNKNOWN, target, row)
-    return np.clip(0.5 * values + 0.5 * target, EDGE, 1 - EDGE)

@@ -15,7 +15,8 @@ import numpy as np
 
 from .. import declared as of
 from ..data.block import Block, Float
-from .ensemble import EnsembleModel, Members, owners_misfit
+from ..maths.members import owners_misfit
+from .ensemble import EnsembleModel, Members
 from .gibbs import Draw
 from .hyper import BlockCounts, counts_misfit
 from .model import EDGE, MixtureParams

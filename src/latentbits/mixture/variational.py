@@ -298,8 +298,7 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, OptimiserOpt
         return partial(_start, kmeanspp_start if self.init == "k-means++" else random_start, model)
 
     def _set_fitted_attributes(self) -> None:
-        model: Any = self._model.best if isinstance(self._model, AveragedModel) else self._model
-        means = model.means(self._params)
+        means = self._single_model.means(self._params)
         self.weights_, self.components_ = means.weights, means.probs
         self.expected_rows_ = self._params.mass
 

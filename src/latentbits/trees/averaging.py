@@ -7,19 +7,17 @@ likelihood of a row is the mean of the starts' likelihoods under both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from .. import declared as of
-from ..base.fitting import FittingMixin
-from ..base.options import Check, Flag, OneOf
+from ..base.averaging import AveragingMixin
 from ..data.block import Block, Float
-from ..data.summary import Totals
 from ..engine.protocols import Causes, Model
-from ..engine.restarts import Result
+from ..maths.latent_class import chosen_classes
+from ..maths.members import member_shares, owners_misfit, starts_of
 from .model import (
     TreeModel,
     TreeParams,
@@ -41,11 +39,8 @@ class TreeMembers(NamedTuple):
 
     def contradiction(self) -> str | None:
         """What is wrong with the members as a whole."""
-        owner = self.owner
-        good = len(owner) > 0 and owner[0] == 0 and np.isin(np.diff(owner), (0, 1)).all()
-        if not good:
-            return "must hold the trees of one start after the other"
-        return TreeModel(len(owner)).misfit(TreeParams(self.weights, self.parents, self.on_given))
+        trees = TreeParams(self.weights, self.parents, self.on_given)
+        return owners_misfit(self.owner) or TreeModel(len(self.owner)).misfit(trees)
 
 
 def unpack_members(kept: list[Float], n_components: int) -> TreeMembers:
@@ -84,7 +79,7 @@ class AveragedTrees(Model):
 
     def precompute(self, params: TreeParams) -> AveragedPrecomputed:
         """Logarithms, once per question."""
-        starts = np.flatnonzero(np.diff(self.held.owner, prepend=-1))
+        starts = starts_of(self.held.owner)
         flat = TreeParams(self.held.weights / len(starts), self.held.parents, self.held.on_given)
         return AveragedPrecomputed(self.best.precompute(params), precomputed_trees(flat), starts)
 
@@ -95,13 +90,9 @@ class AveragedTrees(Model):
 
     def _shares(self, block: Block, precomputed: AveragedPrecomputed) -> Float:
         """What every tree weighs in the answer about a row (n, B)."""
-        if self.average == "joint":
-            return self._flat.memberships(block, precomputed.flat)
         scores = self._flat.log_joint(block, precomputed.flat)
-        counts = np.diff(precomputed.starts, append=scores.shape[1])
-        shares = np.exp(scores - np.repeat(np.maximum.reduceat(scores, precomputed.starts, axis=1), counts, axis=1))
-        sums = np.add.reduceat(shares, precomputed.starts, axis=1) * len(precomputed.starts)
-        return shares / np.repeat(sums, counts, axis=1)
+        shares: Float = member_shares(scores, precomputed.starts, self.average)
+        return shares
 
     def log_prob(self, block: Block, precomputed: AveragedPrecomputed) -> Float:
         """log of the starts' mean likelihood (n,)."""
@@ -128,8 +119,7 @@ class AveragedTrees(Model):
         self, block: Block, precomputed: AveragedPrecomputed, rows: Any, columns: Any, by_row: Float, by_cell: Float
     ) -> Any:
         """A joint draw of single cells: a tree for every row, then its cells."""
-        reached = np.cumsum(self._shares(block, precomputed), axis=1)
-        chosen = np.minimum((by_row[:, None] * reached[:, -1:] >= reached).sum(axis=1), reached.shape[1] - 1)
+        chosen = chosen_classes(self._shares(block, precomputed), by_row)
         return drawn_cells(block, precomputed.flat, chosen, rows, columns, by_row, by_cell)
 
     def causes(self, block: Block, precomputed: AveragedPrecomputed, rows: Any, columns: Any) -> Causes:
@@ -148,37 +138,9 @@ class AveragedTrees(Model):
         return int(self.best.n_free(params))
 
 
-class AveragingTreesMixin(FittingMixin):
-    """Goes before :class:`~latentbits.base.LatentBitsEstimator`: the option ``average_restarts``."""
+class AveragingTreesMixin(AveragingMixin):
+    """The option ``average_restarts`` of mixtures of trees."""
 
-    average_restarts: bool
-    average: str
-
-    option_checks: ClassVar[Mapping[str, Check]] = {
-        "average": OneOf(("mean", "joint")),
-        "average_restarts": Flag(),
-    }
-
-    def _has(self, method: str) -> bool:
-        """BIC and AIC are about one set of parameters."""
-        return super()._has(method) and not (self.average_restarts and method in ("bic", "aic"))
-
-    @property
-    def criterion(self) -> str:
-        """By which the number of components is chosen if nothing else is asked for."""
-        return "cells" if self.average_restarts else "bic"
-
-    def set_params(self, **params: Any) -> Any:
-        """Set options; the rule of averaging also of a fitted estimator."""
-        super().set_params(**params)
-        if isinstance(getattr(self, "_model", None), AveragedTrees):
-            self._check_some("average")
-            self._model = replace(self._model, average=self.average)
-        return self
-
-    def _store_result(self, model: Any, sweep: Any, result: Result, sums: Totals) -> None:
-        super()._store_result(model, sweep, result, sums)
-        kept = [vector for vector in result.summaries if vector is not None]
-        if self.average_restarts and kept:
-            members = unpack_members(kept, model.n_components)
-            self._model = AveragedTrees(model.n_components, self.average, model.answer_model(), members)
+    def _averaged(self, model: Any, kept: list[Float]) -> AveragedTrees:
+        members = unpack_members(kept, model.n_components)
+        return AveragedTrees(model.n_components, self.average, model.answer_model(), members)

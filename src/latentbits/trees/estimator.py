@@ -16,9 +16,10 @@ from ..base.options import BitOptions, Check, Flag, Number, OneOf, OptimiserOpti
 from ..data.summary import Totals
 from ..engine.protocols import Sweep
 from ..engine.restarts import InitParams
+from ..maths.profiles import STARVED
 from .averaging import AveragedTrees, AveragingTreesMixin, TreeMembers
-from .forest import edge_strengths
-from .model import STARVED, TreeModel, TreeParams
+from .forest import edge_strengths, marginals_of
+from .model import TreeModel, TreeParams
 from .pairs import pair_space, pooled_pairs
 from .starts import kmeanspp_start, one_tree_start, random_start
 
@@ -112,16 +113,10 @@ class TreesMixin:
 
     def _keep_trees(self: Any) -> None:
         """Set the attributes that tell of trees."""
-        precomputed = _single(self._model).precompute(self._params)
-        self.weights_, self.components_ = self._params.weights, precomputed.probs
+        trees = zip(self._params.parents, self._params.on_given)
+        self.weights_, self.components_ = self._params.weights, np.array([marginals_of(*tree) for tree in trees])
         self.parents_, self.on_given_ = self._params.parents, self._params.on_given
         vars(self).pop("_pairs", None)
-
-
-def _single(model: Any) -> TreeModel:
-    """The maths of one mixture of trees."""
-    found: TreeModel = model.best if isinstance(model, AveragedTrees) else model
-    return found
 
 
 _FITTED: dict[str, Any] = {

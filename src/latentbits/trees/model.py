@@ -36,15 +36,11 @@ from .. import declared as of
 from ..data.block import ONE, UNKNOWN, Block, Float, TileMarks
 from ..data.rng import content_uniforms
 from ..engine.protocols import Causes, ExtraPass, StagedModel
-from ..engine.stats import Lowest
-from ..maths.latent_class import floored_weights
+from ..maths.latent_class import chosen_classes, floored_weights, shares_and_evidence
+from ..maths.profiles import EDGE, STARVED, WorstRow, seeded_profile
 from .forest import depths, downward, marginals_of
 from .pairs import Joined, PairSpace, joined, marked_ones
 
-# Probabilities are kept this far from 0 and 1, so that one unseen value does not rule a class out for good.
-EDGE = 1e-9
-# A class with less than this part of an equal share of the rows is starved.
-STARVED = 0.01
 # Numbers that pair counts of several classes may take at a time, and cells of rows for which all cells are predicted at
 # a time.
 MOST_NUMBERS, MOST_CELLS = 2**23, 2**20
@@ -274,9 +270,8 @@ class TreeModel(StagedModel):
         starved, least = int(np.argmin(stats.mass)), STARVED / self.n_components
         if stats.mass[starved] >= least * self.total_weight or self.n_components == 1 or self.shared_tree:
             return None
-        worst = extra_pass(_WorstRow(self), self.precompute(params)).payload
-        values = np.where(worst == UNKNOWN, self.target, worst)
-        profile = np.clip(0.5 * values + 0.5 * self.target, EDGE, 1 - EDGE)
+        worst = extra_pass(WorstRow(self.answer_model()), self.precompute(params))
+        profile = seeded_profile(worst.payload, self.target)
         weights, parents, on_given = (part.copy() for part in params)
         parents[starved] = np.arange(parents.shape[1])
         on_given[starved], weights[starved] = profile[:, None], least
@@ -328,27 +323,19 @@ class TreeModel(StagedModel):
         self, block: Block, precomputed: TreePrecomputed, rows: Any, columns: Any, by_row: Float, by_cell: Float
     ) -> Any:
         """A joint draw of single cells: a class for every row, then its cells from the tops of the tree down."""
-        reached = np.cumsum(self.memberships(block, precomputed), axis=1)
-        classes = np.minimum((by_row[:, None] * reached[:, -1:] >= reached).sum(axis=1), self.n_components - 1)
+        classes = chosen_classes(self.memberships(block, precomputed), by_row)
         return drawn_cells(block, precomputed, classes, rows, columns, by_row, by_cell)
 
     def causes(self, block: Block, precomputed: TreePrecomputed, rows: Any, columns: Any) -> Causes:
-        """Shares, evidence, leave-one-out probability, and the neighbour that argues most for the value of the cell.
-
-        The evidence of a cell for class k is the change of log odds(z = k) that it brings.
-        """
+        """Shares, evidence, leave-one-out probability, and the neighbour that argues most for the value of the cell."""
         codes = block.at(rows, columns)
         alone = block.take(rows).hide(np.arange(len(rows)), columns)
         rest = self.shares(alone, precomputed)[0]
         on = chances_of_hidden(alone, precomputed, columns)
         cell = np.where((codes == ONE)[:, None], on, 1.0 - on)
         cell[codes == UNKNOWN] = 1.0
-        joint = rest * cell
-        total, others_weight = joint.sum(axis=1, keepdims=True), 1.0 - rest
-        with np.errstate(divide="ignore", invalid="ignore"):
-            others = np.where(others_weight > 1e-12, (total - joint) / others_weight, cell)
-            evidence = np.log(cell) - np.log(np.maximum(others, np.finfo(float).tiny))
-        share, chance = joint / total, np.einsum("mk,mk->m", rest, on)
+        share, evidence = shares_and_evidence(rest, cell, np.log(cell))
+        chance = np.einsum("mk,mk->m", rest, on)
         partner, argued = arguing_neighbours(alone, precomputed, share.argmax(axis=1), columns, codes, chance)
         return Causes(share, evidence, chance, partner=partner, partner_evidence=argued)
 
@@ -464,18 +451,6 @@ def add_piece_counts(space: PairSpace, block: Block, precomputed: Any, k: int, s
     keys = np.empty(0, np.int64) if space.is_whole else space.first * space.n_columns + space.second
     tables = precomputed.slope[k], precomputed.bond[k], precomputed.parents[k]
     add_piece_pairs(*block.ones.lists(), *block.unknown.lists(), *tables, shares, keys, out.reshape(-1))
-
-
-class _WorstRow:
-    """Finds the row of a block that the model explains worst."""
-
-    def __init__(self, model: TreeModel) -> None:
-        self.model = model.answer_model()
-
-    def __call__(self, block: Block, rows: None, precomputed: TreePrecomputed) -> Lowest:
-        scores = np.where(block.row_weights() > 0, self.model.log_prob(block, precomputed), np.inf)
-        i = int(np.argmin(scores))
-        return Lowest(float(scores[i]), block.start + i, block.take(np.array([i])).codes()[0])
 
 
 # Answers of several trees, weighed by row.

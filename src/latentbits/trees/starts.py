@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..data.block import UNKNOWN, Float
-from ..data.rng import stream
+from ..data.block import Float
 from ..engine.protocols import Sweep
-from ..maths.kmeanspp import kmeanspp_rows
-from .model import EDGE, TreeModel, TreeParams
-
-# Spread of the logits around the marginals.
-SPREAD = 1.0
+from ..maths.profiles import kmeanspp_profiles, random_profiles
+from .model import TreeModel, TreeParams
 
 
 def kmeanspp_start(model: TreeModel, sweep: Sweep, seed: int, restart: int) -> TreeParams:
-    """Profiles half way between the marginals and rows far from each other."""
-    rows = np.array(kmeanspp_rows(sweep, model.n_components, seed, restart))
-    return independent(0.5 * np.where(rows == UNKNOWN, model.target, rows) + 0.5 * model.target)
+    """Profiles seeded at rows far from each other."""
+    return independent(kmeanspp_profiles(model.target, model.n_components, sweep, seed, restart))
 
 
 def random_start(model: TreeModel, sweep: Sweep | None, seed: int, restart: int) -> TreeParams:
     """Logits normal around those of the marginals."""
-    logits = np.log(model.target) - np.log1p(-model.target)
-    noise = stream(seed, "start", restart).standard_normal((model.n_components, len(logits)))
-    return independent(1.0 / (1.0 + np.exp(-(logits + SPREAD * noise))))
+    return independent(random_profiles(model.target, model.n_components, seed, restart))
 
 
 def independent(probs: Float) -> TreeParams:
     """Classes (K, D) of equal weights without any edge."""
-    probs = np.clip(probs, EDGE, 1 - EDGE)
     parents = np.tile(np.arange(probs.shape[1], dtype=np.int32), (len(probs), 1))
     return TreeParams(np.full(len(probs), 1.0 / len(probs)), parents, np.repeat(probs[:, :, None], 2, axis=2))
 

@@ -1,0 +1,44 @@
+"""Several mixtures that answer together, laid out flat as one: components of one member after the other.
+
+``owner`` (B,) is the member of every component, ascending from 0; ``starts`` are the first components of the members.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..data.block import Float
+
+
+def owners_misfit(owner: Any) -> str | None:
+    """What is wrong with the members that components belong to: they follow each other, none left out."""
+    good = len(owner) > 0 and owner[0] == 0 and np.isin(np.diff(owner), (0, 1)).all()
+    return None if good else "must hold the components of one member after the other"
+
+
+def starts_of(owner: Any) -> Any:
+    """The first components of the members.
+
+    Examples
+    --------
+    >>> starts_of(np.array([0, 0, 1, 2, 2])).tolist()
+    [0, 2, 3]
+    """
+    return np.flatnonzero(np.diff(owner, prepend=-1))
+
+
+def member_shares(log_joint: Float, starts: Any, average: str) -> Any:
+    """What every component weighs in the answer about a row (n, B), from log p(row, component) (n, B).
+
+    ``"joint"``: as all components together explain the row; ``"mean"``: every member has the same say.
+    """
+    if average == "joint":
+        shares = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
+    counts = np.diff(starts, append=log_joint.shape[1])
+    tops = np.maximum.reduceat(log_joint, starts, axis=1)
+    shares = np.exp(log_joint - np.repeat(tops, counts, axis=1))
+    sums = np.add.reduceat(shares, starts, axis=1) * len(starts)
+    return shares / np.repeat(sums, counts, axis=1)
