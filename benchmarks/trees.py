@@ -17,7 +17,8 @@ from latentbits import BernoulliMixture, TreeMixture
 from latentbits.data import open_source
 from latentbits.datasets import load_debd
 from latentbits.engine.sweep import LocalSweep
-from latentbits.trees.model import PairSums, TreeModel
+from latentbits.trees.counting import PairSums
+from latentbits.trees.model import TreeModel
 from latentbits.trees.pairs import pair_space
 
 RESULT = Path(__file__).parent / "results" / "trees.json"

@@ -16,10 +16,12 @@ from latentbits.data import open_source
 from latentbits.datasets import make_choices, make_mixture, make_trees
 from latentbits.engine.sweep import LocalSweep
 from latentbits.errors import InputError, LatentBitsWarning
-from latentbits.trees import kernels, pairs
+from latentbits.trees import forest_kernels, kernels, pair_kernels, pairs
+from latentbits.trees.counting import PairSums
 from latentbits.trees.forest import depths, downward, marginals_of, rooted
-from latentbits.trees.model import PairSums, TreeModel, TreeParams
+from latentbits.trees.model import TreeModel
 from latentbits.trees.pairs import PairSpace
+from latentbits.trees.params import TreeParams
 
 from ..reference import trees as reference
 
@@ -83,9 +85,10 @@ def test_answers_and_expected_counts_are_exact():
 
 
 def test_kernels_as_python(monkeypatch):
-    for name, kernel in vars(kernels).items():
-        if hasattr(kernel, "py_func"):
-            monkeypatch.setattr(kernels, name, kernel.py_func)
+    for module in (kernels, pair_kernels, forest_kernels):
+        for name, kernel in list(vars(module).items()):
+            if hasattr(kernel, "py_func"):
+                monkeypatch.setattr(module, name, kernel.py_func)
     for seed in range(6):
         check_case(seed)
     X = make_trees(60, 6, 2, unknown=0.1, random_state=0).data

@@ -18,15 +18,9 @@ from ..data.block import Block, Float
 from ..engine.protocols import Causes, Model
 from ..maths.latent_class import chosen_classes
 from ..maths.members import member_shares, owners_misfit, starts_of
-from .model import (
-    TreeModel,
-    TreeParams,
-    TreePrecomputed,
-    drawn_cells,
-    precomputed_trees,
-    weighed_cells,
-    weighed_predictions,
-)
+from .messages import drawn_cells, weighed_cells, weighed_predictions
+from .model import TreeModel
+from .params import TreeParams, TreePrecomputed, precomputed_trees
 
 
 class TreeMembers(NamedTuple):

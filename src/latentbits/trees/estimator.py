@@ -19,8 +19,9 @@ from ..engine.restarts import InitParams
 from ..maths.profiles import STARVED
 from .averaging import AveragedTrees, AveragingTreesMixin, TreeMembers
 from .forest import edge_strengths, marginals_of
-from .model import TreeModel, TreeParams
+from .model import TreeModel
 from .pairs import pair_space, pooled_pairs
+from .params import TreeParams
 from .starts import kmeanspp_start, one_tree_start, random_start
 
 # Passes with independent columns before trees grow.

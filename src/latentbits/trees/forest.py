@@ -42,7 +42,7 @@ def rooted(n_columns: int, first: Any, second: Any) -> Parents:
     >>> rooted(5, np.array([0, 1, 2]), np.array([1, 2, 3])).tolist()
     [1, 2, 2, 2, 4]
     """
-    from .kernels import root_at_centres
+    from .forest_kernels import root_at_centres
 
     parents: Parents = np.empty(n_columns, np.int32)
     root_at_centres(np.asarray(first, np.int64), np.asarray(second, np.int64), parents)

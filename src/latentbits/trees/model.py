@@ -33,25 +33,25 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .. import declared as of
-from ..data.block import ONE, UNKNOWN, Block, Float, TileMarks
-from ..data.rng import content_uniforms
+from ..data.block import ONE, UNKNOWN, Block, Float
 from ..engine.protocols import Causes, ExtraPass, StagedModel
 from ..maths.latent_class import chosen_classes, floored_weights, shares_and_evidence
 from ..maths.profiles import EDGE, STARVED, WorstRow, seeded_profile
-from .forest import depths, downward, marginals_of
-from .pairs import Joined, PairSpace, joined, marked_ones
+from .counting import PairSums
+from .forest import depths, downward
+from .messages import (
+    arguing_neighbours,
+    chances_of_hidden,
+    drawn_cells,
+    unknown_chances,
+    weighed_cells,
+    weighed_predictions,
+)
+from .pairs import edges_of, rows_of
+from .params import TreeParams, TreePrecomputed, precomputed_trees
 
-# Numbers that pair counts of several classes may take at a time, and cells of rows for which all cells are predicted at
-# a time.
-MOST_NUMBERS, MOST_CELLS = 2**23, 2**20
-
-
-class TreeParams(NamedTuple):
-    """Class weights, trees, and P(1 | parent is 0, 1); that of roots twice the same."""
-
-    weights: Annotated[Float, of.weights("K")]
-    parents: Annotated[Any, of.places("K", "D", below="D", dtype="int32")]
-    on_given: Annotated[Float, of.chances("K", "D", "2")]
+# Numbers that pair counts of several classes may take at a time.
+MOST_NUMBERS = 2**23
 
 
 class TreeStats(NamedTuple):
@@ -60,18 +60,6 @@ class TreeStats(NamedTuple):
     mass: Float  # (K,) responsibility of every class
     on: Float  # (K, D) responsibility at ones, unknown cells by their chance
     log_likelihood: float
-
-
-class TreePrecomputed(NamedTuple):
-    """Parameters in the form that blocks need; see ``kernels.py``."""
-
-    base: Float  # (K,) log weight plus the log probability of a row of zeros
-    slope: Float  # (K, D)
-    bond: Float  # (K, D)
-    parents: Any  # (K, D)
-    wide: tuple[Float, Float, Any]  # slope, bond, parents as (D * K,)
-    probs: Float  # (K, D) P(1 | class)
-    params: TreeParams
 
 
 @dataclass(frozen=True)
@@ -138,7 +126,7 @@ class TreeModel(StagedModel):
         on = np.ascontiguousarray(block.ones.t_dot(shares).T)
         if block.unknown is not None:
             indptr, indices = block.unknown.lists()
-            by_cell = np.repeat(np.arange(block.n_rows), np.diff(indptr))
+            by_cell = rows_of(indptr)
             for k in range(self.n_components):
                 chances = unknown_chances(block, precomputed, k, shares[:, k]) * shares[by_cell, k]
                 on[k] += np.bincount(indices, weights=chances, minlength=block.n_columns)
@@ -249,7 +237,7 @@ class TreeModel(StagedModel):
                 information += self._information(both, stats.on[k], float(stats.mass[k]))
         found = []
         for tree in (self.space.tree(information), before):
-            edges = _edges_of(tree)
+            edges = edges_of(tree)
             counts = extra_pass(PairSums(self, edges, range(self.n_components)), precomputed)
             value, tables = 0.0, []
             for both, on, total in zip(counts, stats.on, stats.mass):
@@ -356,214 +344,3 @@ class TreeModel(StagedModel):
         """Free parameters: K - 1 weights, one number for every root, two for every other column."""
         n_roots = int((params.parents == np.arange(params.parents.shape[1])).sum())
         return self.n_components - 1 + 2 * params.parents.size - n_roots
-
-
-def precomputed_trees(params: TreeParams) -> TreePrecomputed:
-    """Trees in the form that blocks need."""
-    parents, columns = params.parents, np.arange(params.parents.shape[1])
-    log_on, log_off = np.log(params.on_given), np.log1p(-params.on_given)
-    is_root = parents == columns
-    slope = log_on[:, :, 0] - log_off[:, :, 0]
-    bond = np.where(is_root, 0.0, log_on[:, :, 1] - log_off[:, :, 1] - slope)
-    lost = np.where(is_root, 0.0, log_off[:, :, 1] - log_off[:, :, 0])  # by a zero whose parent becomes one
-    slope = slope + np.array([np.bincount(up, weights=loss, minlength=len(columns)) for up, loss in zip(parents, lost)])
-    base = np.log(params.weights) + log_off[:, :, 0].sum(axis=1)
-    probs = np.array([marginals_of(up, given) for up, given in zip(parents, params.on_given)])
-    slope, bond, parents = (np.ascontiguousarray(part) for part in (slope, bond, parents.astype(np.int32)))
-    wide = tuple(np.ascontiguousarray(part.T).ravel() for part in (slope, bond, parents))
-    return TreePrecomputed(base, slope, bond, parents, wide, probs, params)  # type: ignore[arg-type]
-
-
-def _edges_of(tree: Any) -> PairSpace:
-    """The edges of a tree as candidates."""
-    n_columns, columns = len(tree), np.arange(len(tree))
-    low, high = np.minimum(columns, tree).astype(np.int64), np.maximum(columns, tree).astype(np.int64)
-    keys = np.unique((low * n_columns + high)[low != high])
-    return PairSpace(n_columns, keys // n_columns, keys % n_columns)
-
-
-def unknown_chances(block: Block, precomputed: TreePrecomputed, k: int, shares: Float | None = None) -> Float:
-    """P(1 | known cells of the row, class) of the unknown cells of a block, one after the other; 0 in rows without a
-    share."""
-    from .kernels import expect_unknown
-
-    unknown = block.unknown_lists()
-    out = np.empty(len(unknown[1]))
-    tables = precomputed.slope[k], precomputed.bond[k], precomputed.parents[k]
-    shares = np.ones(block.n_rows) if shares is None else np.ascontiguousarray(shares)
-    expect_unknown(*block.ones.lists(), *unknown, *tables, shares, out)
-    return out
-
-
-class PairSums:
-    """Expected weight (classes, pairs) of rows of a block in which both columns of a pair are one."""
-
-    def __init__(self, model: TreeModel, space: PairSpace, classes: range) -> None:
-        # Only what blocks need: the pooled pairs stay where they are.
-        self.model, self.space, self.classes = model.answer_model(), space, classes
-
-    def __call__(self, block: Block, rows: None, precomputed: TreePrecomputed) -> Float:
-        shares = self.model.shares(block, precomputed)[0] * block.row_weights()[:, None]
-        out = np.zeros((len(self.classes), *self.space.shape))
-        held = None if block.unknown is None else joined(block)
-        for k, counts in zip(self.classes, out):
-            self._add(block, held, precomputed, k, np.ascontiguousarray(shares[:, k]), counts)
-        return out
-
-    def _add(self, block: Block, held: Joined | None, precomputed: Any, k: int, shares: Float, out: Float) -> None:
-        """Add the pairs of one class to ``out``."""
-        if held is None:
-            chances = np.empty(0)
-        else:
-            chances = unknown_chances(block, precomputed, k, shares)
-            held.marks.values[held.unknown] = chances
-        if self.space.is_whole and isinstance(block.ones, TileMarks):
-            add_dense_pairs(block, chances, shares, out)
-        else:
-            self.space.add_counts(marked_ones(block) if held is None else held.marks, shares, out)
-        if held is not None:
-            add_piece_counts(self.space, block, precomputed, k, shares, out)
-
-
-def add_dense_pairs(block: Block, chances: Float, shares: Float, out: Float) -> None:
-    """Add to ``out`` (D, D) the products of all cells of every row times its share."""
-    rows = np.flatnonzero(shares > 1e-14)
-    step = max(1, MOST_CELLS // block.n_columns)
-    by_cell = None if block.unknown is None else np.repeat(np.arange(block.n_rows), block.unknown.row_counts())
-    for low in range(0, len(rows), step):
-        some = rows[low : low + step]
-        cells = block.ones.take(some).dense().astype(np.float64)
-        if block.unknown is not None:
-            place = np.full(block.n_rows, -1)
-            place[some] = np.arange(len(some))
-            asked = np.flatnonzero(place[by_cell] >= 0)
-            cells[place[by_cell[asked]], block.unknown.lists()[1][asked]] = chances[asked]  # type: ignore[index]
-        out += (cells * shares[some, None]).T @ cells
-
-
-def add_piece_counts(space: PairSpace, block: Block, precomputed: Any, k: int, shares: Float, out: Float) -> None:
-    """Add the covariances of unknown cells, times the shares of their rows, to ``out``."""
-    from .kernels import add_piece_pairs
-
-    assert block.unknown is not None
-    if out.size == 0:  # no candidates: to the kernel no keys mean all pairs
-        return
-    keys = np.empty(0, np.int64) if space.is_whole else space.first * space.n_columns + space.second
-    tables = precomputed.slope[k], precomputed.bond[k], precomputed.parents[k]
-    add_piece_pairs(*block.ones.lists(), *block.unknown.lists(), *tables, shares, keys, out.reshape(-1))
-
-
-# Answers of several trees, weighed by row.
-
-
-def weighed_predictions(block: Block, precomputed: TreePrecomputed, shares: Float) -> Float:
-    """P(cell = 1) (n, D) by all classes, each weighing its share (n, K) of the row."""
-    from .kernels import add_predictions
-
-    out, lists = np.zeros((block.n_rows, block.n_columns)), (*block.ones.lists(), *block.unknown_lists())
-    for k in range(shares.shape[1]):
-        tables = precomputed.slope[k], precomputed.bond[k], precomputed.parents[k]
-        add_predictions(*lists, *tables, np.ascontiguousarray(shares[:, k]), out)
-    return np.clip(out, 0.0, 1.0)
-
-
-def weighed_cells(block: Block, precomputed: TreePrecomputed, shares_of: Any, rows: Any, columns: Any) -> Float:
-    """The same for single cells (m,); ``shares_of(block, precomputed)`` tells what classes weigh."""
-    out = np.empty(len(rows))
-    asked, inverse = np.unique(rows, return_inverse=True)
-    step = max(1, MOST_CELLS // max(1, block.n_columns))
-    order = np.argsort(inverse, kind="stable")
-    bounds = np.searchsorted(inverse[order], np.arange(0, len(asked) + step, step))
-    for place, low in enumerate(range(0, len(asked), step)):
-        part = block.take(asked[low : low + step])
-        cells = order[bounds[place] : bounds[place + 1]]
-        shares, within = shares_of(part, precomputed), inverse[cells] - low
-        if part.unknown is not None and (part.at(within, columns[cells]) == UNKNOWN).all():
-            out[cells] = _unknown_at(part, precomputed, shares, within, columns[cells])
-        else:
-            out[cells] = weighed_predictions(part, precomputed, shares)[within, columns[cells]]
-    return out
-
-
-def _unknown_at(block: Block, precomputed: TreePrecomputed, shares: Float, rows: Any, columns: Any) -> Float:
-    """P(1) of cells that are unknown (m,)."""
-    assert block.unknown is not None
-    places, by_cell = _places_of_unknown(block, rows, columns)
-    out = np.zeros(len(rows))
-    for k in range(shares.shape[1]):
-        out += unknown_chances(block, precomputed, k, shares[:, k])[places] * shares[by_cell[places], k]
-    return np.clip(out, 0.0, 1.0)
-
-
-def _places_of_unknown(block: Block, rows: Any, columns: Any) -> tuple[Any, Any]:
-    """Where cells (m,) stand in the list of unknown cells of a block, and the row of each of that list."""
-    indptr, indices = block.unknown_lists()
-    by_cell = np.repeat(np.arange(block.n_rows), np.diff(indptr))
-    return np.searchsorted(by_cell * block.n_columns + indices, rows * block.n_columns + columns), by_cell
-
-
-def chances_of_hidden(block: Block, precomputed: TreePrecomputed, columns: Any) -> Float:
-    """P(1 | rest of the row, class) (n, K) of one unknown cell of every row."""
-    places, _ = _places_of_unknown(block, np.arange(block.n_rows), columns)
-    return np.stack([unknown_chances(block, precomputed, k)[places] for k in range(len(precomputed.base))], axis=1)
-
-
-def drawn_cells(
-    block: Block, precomputed: TreePrecomputed, classes: Any, rows: Any, columns: Any, by_row: Float, by_cell: Float
-) -> Any:
-    """A joint draw of single cells (m,), each row in its class; unknown cells that nobody asks for are drawn along."""
-    from .kernels import draw_unknown
-
-    out, is_blank = np.empty(len(rows), np.bool_), block.at(rows, columns) == UNKNOWN
-    if is_blank.any():
-        assert block.unknown is not None
-        indptr, indices = block.unknown.lists()
-        places, all_rows = _places_of_unknown(block, rows[is_blank], columns[is_blank])
-        if len(np.unique(places)) == len(indices):  # nobody is left to be drawn along
-            uniforms = np.empty(len(indices))
-        else:
-            uniforms = content_uniforms((by_row * 2.0**53).astype(np.uint64), block.n_columns, 0, "fill")[
-                all_rows, indices
-            ]
-        uniforms[places] = by_cell[is_blank]
-        drawn = np.empty(len(indices), np.bool_)
-        tables = precomputed.slope, precomputed.bond, precomputed.parents
-        draw_unknown(*block.ones.lists(), indptr, indices, *tables, classes.astype(np.int64), uniforms, drawn)
-        out[is_blank] = drawn[places]
-    known = ~is_blank
-    if known.any():
-        certain = np.zeros((block.n_rows, len(precomputed.base)))
-        certain[np.arange(block.n_rows), classes] = 1.0
-        chances = weighed_predictions(block, precomputed, certain)[rows[known], columns[known]]
-        out[known] = by_cell[known] < chances
-    return out
-
-
-def arguing_neighbours(
-    block: Block, precomputed: TreePrecomputed, classes: Any, columns: Any, codes: Any, chance: Float
-) -> tuple[Any, Float]:
-    """Of cells (m,), hidden in rows of their own, the tree neighbour that argues most for their value, and how much.
-
-    Unknown cells are taken for what they probably are.
-    """
-    from .kernels import strongest_neighbours
-
-    values = np.where(codes == UNKNOWN, chance >= 0.5, codes == ONE).astype(np.int64)
-    partner, argued = np.empty(len(columns), np.int64), np.empty(len(columns))
-    on_given = np.array(precomputed.params.on_given, order="C")  # those of files cannot be written: a kind of their own
-    tables = (precomputed.parents, *children_of(precomputed.parents), on_given, precomputed.probs)
-    places = classes.astype(np.int64), np.array(columns, np.int64), values
-    strongest_neighbours(*places, *block.ones.lists(), *block.unknown_lists(), tables, partner, argued)
-    return partner, argued
-
-
-def children_of(parents: Any) -> tuple[Any, Any]:
-    """Where the children of every column begin (K, D + 1), and the children (K, D); roots are no children."""
-    n_columns = parents.shape[1]
-    starts, children = np.zeros((len(parents), n_columns + 1), np.int64), np.zeros(parents.shape, np.int64)
-    for k, above in enumerate(parents):
-        below = np.flatnonzero(above != np.arange(n_columns))
-        order = below[np.argsort(above[below], kind="stable")]
-        starts[k, 1:] = np.cumsum(np.bincount(above[below], minlength=n_columns))
-        children[k, : len(order)] = order
-    return starts, children

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.block import ONE, UNKNOWN, Block, Float
+from ..data.block import ONE, UNKNOWN, Block, Float, Marks
 from ..data.summary import Totals
 from ..engine.protocols import Sweep
 from ..engine.sweep import one_blas_thread
@@ -69,32 +69,35 @@ class PairSpace:
             return np.broadcast_to(values[:, None], shape), np.broadcast_to(values[None, :], shape)
         return values[self.first], values[self.second]
 
-    def add_edge_crossings(self, marks: Marked, others: Marked, weights: Float, out: Float) -> None:
-        """Add to ``out`` (E,) the weights of rows in which the first column is among ``marks``, the second among
-        ``others``."""
-        from .kernels import add_edge_crossings
+    def add_crossings(self, marks: Marked, others: Marked, weights: Float, out: Float) -> None:
+        """Add to ``out`` the weights of rows in which the first column is among ``marks``, the second among ``others``."""
+        from .pair_kernels import add_crossings, add_edge_crossings
 
-        starts = np.searchsorted(self.first, np.arange(self.n_columns + 1))
-        add_edge_crossings(
-            marks.indptr, marks.indices, others.indptr, others.indices, weights, starts, self.second, out
-        )
+        lists = *marks[:2], *others[:2], weights
+        if self.is_whole:
+            add_crossings(*lists, out)
+        else:
+            add_edge_crossings(*lists, self._starts(), self.second, out)
+
+    def _starts(self) -> Any:
+        """Where the candidates of every column begin (D + 1,)."""
+        return np.searchsorted(self.first, np.arange(self.n_columns + 1))
 
     def add_counts(self, marks: Marked, shares: Float, out: Float) -> None:
         """Add to ``out`` the products of the marked cells of every row, times its share (n,)."""
-        from .kernels import add_edge_pairs, add_pairs
+        from .pair_kernels import add_edge_pairs, add_pairs
 
         if self.is_whole:
             add_pairs(*marks, shares, out)
         else:
-            starts = np.searchsorted(self.first, np.arange(self.n_columns + 1))
-            add_edge_pairs(*marks, shares, starts, self.second, out)
+            add_edge_pairs(*marks, shares, self._starts(), self.second, out)
 
     def information(self, both: Float, on: Float, total: float, caution: float = 0.0) -> Float:
         """Mutual information of every pair, from weights of rows: both columns one, each one (D,), all.
 
         Pairs are drawn toward independence by as many rows with their rarest value as ``caution``.
         """
-        from .kernels import edge_information, information_table
+        from .forest_kernels import edge_information, information_table
 
         out = self.zeros()
         if self.is_whole:
@@ -105,7 +108,7 @@ class PairSpace:
 
     def tree(self, information: Float) -> Parents:
         """The spanning tree of the most information, rooted at its centre; of equal pairs the first columns."""
-        from .kernels import grow_tree, join_edges
+        from .forest_kernels import grow_tree, join_edges
 
         if self.is_whole:
             link = np.zeros(self.n_columns, np.int64)
@@ -129,6 +132,14 @@ class PairSpace:
         return np.where(low == high, 0.0, numbers[place])
 
 
+def edges_of(tree: Any) -> PairSpace:
+    """The edges of a tree as candidates."""
+    n_columns, columns = len(tree), np.arange(len(tree))
+    low, high = np.minimum(columns, tree).astype(np.int64), np.maximum(columns, tree).astype(np.int64)
+    keys = np.unique((low * n_columns + high)[low != high])
+    return PairSpace(n_columns, keys // n_columns, keys % n_columns)
+
+
 class Marked(NamedTuple):
     """Cells that are not zero, row by row with ascending columns, and their values."""
 
@@ -137,9 +148,9 @@ class Marked(NamedTuple):
     values: Float
 
 
-def marked_ones(block: Block) -> Marked:
-    """The ones of a block."""
-    indptr, indices = block.ones.lists()
+def marked(marks: Marks) -> Marked:
+    """Marks of a block, each with the value 1."""
+    indptr, indices = marks.lists()
     return Marked(indptr, indices, np.ones(len(indices)))
 
 
@@ -156,7 +167,7 @@ def joined(block: Block) -> Joined:
     indptr, indices = block.ones.lists()
     unknown_indptr, unknown_indices = block.unknown.lists()
     counts = np.diff(indptr) + np.diff(unknown_indptr)
-    rows = np.concatenate((_rows(indptr), _rows(unknown_indptr)))
+    rows = np.concatenate((rows_of(indptr), rows_of(unknown_indptr)))
     columns = np.concatenate((indices, unknown_indices))
     order = np.lexsort((columns, rows))
     values = np.ones(len(order))
@@ -166,7 +177,7 @@ def joined(block: Block) -> Joined:
     return Joined(Marked(whole, columns[order], values), places[len(indices) :])
 
 
-def _rows(indptr: Any) -> Any:
+def rows_of(indptr: Any) -> Any:
     """The row of every mark."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
@@ -187,21 +198,14 @@ class KnownPairs:
         self.space = space
 
     def __call__(self, block: Block, rows: None) -> tuple[KnownCounts, None]:
-        from .kernels import add_crossings
-
-        space, weights = self.space, block.row_weights()
+        space, weights, ones = self.space, block.row_weights(), marked(block.ones)
         both, blank, first, second = (space.zeros() for _ in range(4))
-        ones = marked_ones(block)
         space.add_counts(ones, weights, both)
         if block.unknown is not None:
-            indptr, indices = block.unknown.lists()
-            space.add_counts(Marked(indptr, indices, np.ones(len(indices))), weights, blank)
-            if space.is_whole:
-                add_crossings(ones.indptr, ones.indices, indptr, indices, weights, first)
-                second = np.ascontiguousarray(first.T)
-            else:
-                space.add_edge_crossings(ones, Marked(indptr, indices, np.ones(len(indices))), weights, first)
-                space.add_edge_crossings(Marked(indptr, indices, np.ones(len(indices))), ones, weights, second)
+            unknown = marked(block.unknown)
+            space.add_counts(unknown, weights, blank)
+            space.add_crossings(ones, unknown, weights, first)
+            space.add_crossings(unknown, ones, weights, second)
         return KnownCounts(both, blank, first, second), None
 
 

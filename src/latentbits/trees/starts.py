@@ -7,7 +7,8 @@ import numpy as np
 from ..data.block import Float
 from ..engine.protocols import Sweep
 from ..maths.profiles import kmeanspp_profiles, random_profiles
-from .model import TreeModel, TreeParams
+from .model import TreeModel
+from .params import TreeParams
 
 
 def kmeanspp_start(model: TreeModel, sweep: Sweep, seed: int, restart: int) -> TreeParams:
