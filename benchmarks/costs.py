@@ -100,7 +100,8 @@ def measure_all() -> list[dict[str, Any]]:
     return out
 
 
-FEATURES = ("per_pass", "rows", "marks", "cells", "pairs", "per_row", "per_mark", "per_cell", "per_pair")
+FEATURES = ("per_pass", "rows", "marks", "cells", "pairs", "per_row", "per_mark", "per_cell", "per_pair",
+            "per_square")  # fmt: skip
 
 
 def features(row: dict[str, Any]) -> Any:
@@ -109,7 +110,8 @@ def features(row: dict[str, Any]) -> Any:
     table = [n_rows, row["marks"], n_rows * n_columns]
     pairs = min(n_columns, MOST_PAIRED) ** 2
     one, several = (pairs * (row["model"] == name) for name in ("tree", "trees"))
-    return np.array([1.0, *table, one, *(row["components"] * np.array([*table, several]))])
+    squares = n_columns * row["components"] ** 2 * (row["model"] == "hidden-tree")
+    return np.array([1.0, *table, one, *(row["components"] * np.array([*table, several])), squares])
 
 
 def explained(rows: list[dict[str, Any]]) -> dict[str, float]:

@@ -22,6 +22,7 @@ STORIES: Mapping[str, str] = {
     "switches": "every row is a pattern of hidden switches",
     "none": "columns have nothing to do with each other",
     "pairs": "columns depend on each other in pairs, along a tree",
+    "local causes": "every column has a local hidden cause, and causes hang together as a tree",
     "other": "a model that was brought along",
     "topics": "every row has topics, each with words of its own",
     "ratings": "every user is a blend of tastes, each with ratings of its own",
@@ -72,6 +73,7 @@ class Cost:
     per_mark: float = 0.0
     per_cell: float = 0.0
     per_pair: float = 0.0
+    per_square: float = 0.0  # of columns, times the square of the components
     partners: float = 0.0  # of a fit to more columns than all pairs are looked at of, by the square of the columns
 
     def seconds(self, table: TableSize, size: float, n_passes: float) -> float:
@@ -80,8 +82,9 @@ class Cost:
         n_pairs = min(table.n_columns, MOST_PAIRED) ** 2
         alone = self.rows * n_rows + self.marks * n_marked + self.cells * n_cells + self.pairs * n_pairs
         by_size = self.per_row * n_rows + self.per_mark * n_marked + self.per_cell * n_cells + self.per_pair * n_pairs
+        squares = self.per_square * table.n_columns * size**2
         search = self.partners * table.n_columns**2 if table.n_columns > MOST_PAIRED else 0.0
-        return search + (n_passes + FIXED_PASSES) * (self.per_pass + alone + size * by_size)
+        return search + (n_passes + FIXED_PASSES) * (self.per_pass + alone + size * by_size + squares)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,8 +179,9 @@ class Family:
     def estimator(self, size: Any = None, **options: Any) -> Any:
         """An unfitted estimator of a size, with the options that comparisons give it."""
         given = {} if self.search is None else dict(self.search.options(size))
-        sized = {} if size is None else {"latent_shape" if isinstance(size, tuple) else "n_components": size}
-        return self.load()(**{**given, **sized, **options})
+        cls = self.load()
+        sized = {} if size is None else {"latent_shape" if isinstance(size, tuple) else cls.size_option: size}
+        return cls(**{**given, **sized, **options})
 
 
 _CELLS = ("reconstruct", "impute", "explain", "sample")
@@ -407,6 +411,24 @@ FAMILIES: tuple[Family, ...] = (
             light={"n_init": 1, "max_iter": 25},
             full={"n_init": 2, "max_iter": 60, "tol": 1e-6},
             more=({"n_init": 2}, {"n_init": 4}),
+        ),
+    ),
+    Family(
+        cls="HiddenTree",
+        home="latentbits.trees",
+        name="hidden-tree",
+        title="hidden tree",
+        structure="local causes",
+        noun="state",
+        citation="A. Liu, G. Van den Broeck, Tractable Regularization of Probabilistic Circuits, NeurIPS 2021.",
+        answers=(*_FITTED, *_CLASSES),
+        reading=9,
+        search=Search(
+            sizes=(2, 4, 8, 16, 32),
+            cost=Cost(8e-3, rows=4e-6, cells=1.6e-7, per_cell=1.2e-8, per_square=4e-7, partners=2e-8),
+            light={"n_init": 1, "max_iter": 20},
+            full={"n_init": 1, "max_iter": 60, "tol": 1e-6},
+            more=({"n_init": 1}, {"n_init": 3}),
         ),
     ),
     Family(

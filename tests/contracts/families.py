@@ -15,6 +15,7 @@ from latentbits import (
     ChowLiuTree,
     DPBernoulliMixture,
     GaussianPLSA,
+    HiddenTree,
     LatentTrait,
     LogisticPCA,
     MixtureOfUnigrams,
@@ -200,6 +201,17 @@ FAMILIES = [
             TreeMixture
         ),
         columns=EQUAL,
+    ),
+    Family(
+        "HiddenTree",
+        options(n_states=3, n_init=2, init="random", max_iter=40, random_state=0)(HiddenTree),
+        columns=DRAWN,
+    ),
+    Family(
+        "HiddenTree, averaged",
+        options(n_states=2, n_init=2, average_restarts=True, accelerate=False, max_iter=20, random_state=0)(HiddenTree),
+        seeded_at_rows=True,
+        columns=DRAWN,
     ),
     Family("LatentTrait", options(n_components=2, n_init=2, max_iter=40, random_state=0)(LatentTrait), columns=DRAWN),
     Family(

@@ -126,7 +126,7 @@ def test_plan_follows_the_budget():
 
 def test_candidates():
     names = [one.name for one in candidates_for()]
-    assert names[:2] == ["independent", "tree"] and len(names) == 13
+    assert names[:2] == ["independent", "tree"] and len(names) == 14
     mine = candidates_for([latentbits.LatentTrait(2), ("two", Adapted(NMF(2)))])[2:]
     assert [(one.name, one.structure) for one in mine] == [("LatentTrait", "scores"), ("two", "other")]
     sized = candidates_for(["mixture", "gtm", "dp"], [2, 5])[2:]
@@ -150,7 +150,7 @@ def test_candidates():
 def test_all_families_answer(table):
     everyone = [family.name for family in FAMILIES if family.search is not None]
     found = compare(table, everyone, budget=1, folds=1, n_components=[2])
-    assert len(found.table) == 13 and all("log_loss" in row for row in found.table)
+    assert len(found.table) == 14 and all("log_loss" in row for row in found.table)
     kinds = {row["model"]: row["row_kind"] for row in found.table}
     assert kinds["mixture"] == "exact" and kinds["noisy-or"] == "estimate"  # importance sampling, not the bound
     assert [row["log_loss"] for row in found.table] == sorted(row["log_loss"] for row in found.table)

@@ -18,7 +18,18 @@ PER_START = 32  # numbers that are kept of every start
 GIGABYTE = 10**9
 LARGEST_SHOWN = 10**15
 # Options that a fit grows with.
-SIZES = ("n_components", "surplus", "latent_shape", "n_init", "n_epochs", "n_chains", "n_warmup", "n_draws", "thin")
+SIZES = (
+    "n_components",
+    "n_states",
+    "surplus",
+    "latent_shape",
+    "n_init",
+    "n_epochs",
+    "n_chains",
+    "n_warmup",
+    "n_draws",
+    "thin",
+)
 
 
 def check_supported(owner: str, option: str, value: int, shape: tuple[int, int]) -> None:

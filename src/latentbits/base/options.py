@@ -235,6 +235,7 @@ def _or(others: tuple[Any, ...]) -> str:
 # What every estimator that runs an optimiser or chains accepts.
 SHARED: Mapping[str, Check] = {
     "n_components": Whole(1),
+    "n_states": Whole(1),
     "max_iter": Whole(1),
     "n_init": Whole(1),
     "tol": Number(0.0),

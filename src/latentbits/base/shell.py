@@ -54,6 +54,7 @@ class Shell(SavesMixin, RunOptions):
     work: ClassVar[int] = 1
     keeps_rows: ClassVar[bool] = False
     counted_by_rows: ClassVar[tuple[str, ...]] = ("n_components",)
+    size_option: ClassVar[str] = "n_components"  # what the number of components is called
     fitted_types: ClassVar[Mapping[str, Any]] = {
         "components_": Annotated[Any, of.reals("K", "D")],
         "_params": Any,
@@ -102,7 +103,7 @@ class Shell(SavesMixin, RunOptions):
     @property
     def _size(self) -> int:
         """Number of components that the options ask for."""
-        return int(self.n_components)
+        return int(getattr(self, self.size_option))
 
     def _has(self, method: str) -> bool:
         """Whether the estimator, with its options, has a method that only some families have."""
@@ -169,7 +170,7 @@ class Shell(SavesMixin, RunOptions):
     def _numbers_kept(self, n_rows: int, n_columns: int) -> int:
         """About how many numbers a fit to a table of this shape keeps in memory."""
         per_component = COPIES * n_columns + (n_rows if self.keeps_rows else 0)
-        return int(getattr(self, "n_components", 0)) * per_component + PER_START * int(getattr(self, "n_init", 0))
+        return int(getattr(self, self.size_option, 0)) * per_component + PER_START * int(getattr(self, "n_init", 0))
 
     def _ask(self, X: Any, sample_weight: Any = None) -> Asked:
         """The fitted model and a table, for any question."""

@@ -22,6 +22,7 @@ from .typed import again, exchanged, with_command
 # Estimator options that the command line has options of its own for.
 OWN_OPTIONS = {
     "n_components": "-k",
+    "n_states": "-k",
     "n_init": "--starts",
     "max_iter": "--max-iter",
     "tol": "--tol",
@@ -55,6 +56,8 @@ def _estimator(family: str, settings: list[str] | None = None, **options: Any) -
         raise InputError(f"there is no model {family!r}; there are: {', '.join(BY_NAME)}.")
     cls = BY_NAME[family].load()
     options = {name: value for name, value in options.items() if value is not None}
+    if "n_components" in options:
+        options[cls.size_option] = options.pop("n_components")
     further = dict(_setting(text) for text in settings or ())
     twice = [name for name in further if name in OWN_OPTIONS]
     if twice:

@@ -132,7 +132,7 @@ def _model_of_bits(
 
 def _is_sized(family: str) -> bool:
     """Whether a family has a number of components."""
-    return family in BY_NAME and "n_components" in BY_NAME[family].load()().get_params(deep=False)
+    return family in BY_NAME and (cls := BY_NAME[family].load()).size_option in cls().get_params(deep=False)
 
 
 def _check_fills(cls: type, what: str) -> None:

@@ -213,7 +213,9 @@ def _copies(model: Any) -> Callable[[Any], Any]:
         if "checkpoint" in copy.get_params(deep=False):
             copy.set_params(checkpoint=None)
         if size is not None:
-            copy.set_params(**{"latent_shape" if isinstance(size, tuple) else "n_components": size})
+            copy.set_params(
+                **{"latent_shape" if isinstance(size, tuple) else getattr(copy, "size_option", "n_components"): size}
+            )
         return copy
 
     return make

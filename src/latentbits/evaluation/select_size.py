@@ -108,7 +108,7 @@ def select(
     >>> latentbits.select(latentbits.BernoulliMixture(random_state=0), X, range(1, 6)).best_
     3
     """
-    if "n_components" not in estimator.get_params(deep=False):
+    if getattr(estimator, "size_option", "n_components") not in estimator.get_params(deep=False):
         raise InputError(
             f"select: {type(estimator).__name__} has no number of components to choose; "
             + (
@@ -155,7 +155,7 @@ def select(
         merge=criterion in ("bic", "aic"),
         work=estimator.work,
     )
-    clone(estimator).set_params(n_components=numbers[-1])._check_size(source)
+    clone(estimator).set_params(**{estimator.size_option: numbers[-1]})._check_size(source)
     tell = progress or (lambda done, total, note: None)
     context = _Context(
         estimator,
@@ -189,7 +189,7 @@ class _Context:
 
     def fresh(self, k: int) -> Any:
         """An unfitted estimator with ``k`` components; a checkpoint could belong to one of the fits only."""
-        return clone(self.estimator).set_params(n_components=k, checkpoint=None)
+        return clone(self.estimator).set_params(**{self.estimator.size_option: k}, checkpoint=None)
 
 
 def _chosen(context: _Context, numbers: list[int], losses: list[Any], weights: Any) -> Selection:

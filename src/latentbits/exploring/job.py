@@ -433,7 +433,7 @@ def report_on(
     ids, labels = _beside(X, None, None, source.shape[0])
     one = candidate_of(family_of(type(model)))
     shape = getattr(model, "latent_shape", None)
-    size = shape if shape is not None else getattr(model, "n_components", None)
+    size = shape if shape is not None else getattr(model, model.size_option, None)
     settings = {"table": dict(about or {}), "explore": {"name": name, "seed": random_state}, "versions": versions()}
     job = _Job(
         folder=Path(),

@@ -265,7 +265,7 @@ def permuted_columns_give_the_same_model(family: Family, folder: Path) -> None:
     """
     _needs(family.columns in ("free", "one"), family.columns)
     table, close = family.table(), max(1e-6, family.close)
-    options = family.short if family.columns == "free" else {"n_components": 1, "max_iter": 60}
+    options = family.short if family.columns == "free" else {family.make().size_option: 1, "max_iter": 60}
     order = np.random.default_rng(0).permutation(table.shape[1])
     y = family.targets(table) if family.supervised else None
     first, second = family.fitted(**options), family.fit(table[:, order], y=y, **options)
@@ -646,7 +646,7 @@ def absurd_sizes_are_refused(family: Family, folder: Path) -> None:
     n_rows, n_columns = family.table().shape
     X = family.table() if family.kind == "ratings" else _Untouched((n_rows, n_columns))
     y = {"y": np.arange(n_rows) % 2} if family.supervised else {}
-    by_rows = [name for name in ("n_components", "surplus") if family.takes(name)]
+    by_rows = [name for name in ("n_components", "n_states", "surplus") if family.takes(name)]
     by_memory = [name for name in ("n_draws", "n_warmup", "n_epochs", "n_init") if family.takes(name)]
     for name in (*by_rows, *(() if family.supervised else by_memory)):
         estimator = family.make(**{name: 10**12})

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .estimator import ChowLiuTree, TreeMixture
 from .forest import edge_strengths
+from .hidden import HiddenTree
 
-__all__ = ["ChowLiuTree", "TreeMixture", "edge_strengths"]
+__all__ = ["ChowLiuTree", "HiddenTree", "TreeMixture", "edge_strengths"]

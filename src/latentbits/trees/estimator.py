@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import partial
 from typing import Annotated, Any, ClassVar
@@ -33,7 +33,7 @@ SAME = 1e-3
 class TreesMixin:
     """What both have: edges, and a table of pairs that is counted before the fit."""
 
-    _params: TreeParams
+    _params: Any
     _model: Any
     marginals_: Any
     components_: Any
@@ -61,19 +61,19 @@ class TreesMixin:
             probability_if_zero (of the feature given its parent).
         """
         self._check_fitted()
-        called, names, out = self._component_names(), self._feature_names(), []
-        for k, parents in enumerate(self.parents_):
-            strength = edge_strengths(parents, self.on_given_[k], self.components_[k])
+        names, out = self._feature_names(), []
+        for called, _, parents, on_given, chances in self._trees():
+            strength = edge_strengths(parents, on_given, chances)
             below = np.flatnonzero(parents != np.arange(len(parents)))
             for d in below[np.argsort(-strength[below], kind="stable")][:top]:
                 out.append(
                     {
-                        "component": called[k],
+                        "component": called,
                         "feature": names[d],
                         "parent": names[parents[d]],
                         "information": float(strength[d]),
-                        "probability_if_one": float(self.on_given_[k, d, 1]),
-                        "probability_if_zero": float(self.on_given_[k, d, 0]),
+                        "probability_if_one": float(on_given[d, 1]),
+                        "probability_if_zero": float(on_given[d, 0]),
                     }
                 )
         return out
@@ -95,7 +95,7 @@ class TreesMixin:
         self._check_fitted()
         names = self._feature_names()
         found: dict[tuple[int, int], tuple[float, float]] = {}
-        for weight, parents, on_given, chances in zip(self.weights_, self.parents_, self.on_given_, self.components_):
+        for _, weight, parents, on_given, chances in self._trees():
             strength = edge_strengths(parents, on_given, chances)
             for d in np.flatnonzero(parents != np.arange(len(parents))).tolist():
                 pair = min(d, int(parents[d])), max(d, int(parents[d]))
@@ -107,6 +107,10 @@ class TreesMixin:
             {"first": names[a], "second": names[b], "information": total, "together": signed > 0}
             for (a, b), (total, signed) in best
         ]
+
+    def _trees(self: Any) -> Iterator[tuple[str, float, Any, Any, Any]]:
+        """Every tree: what it is called, its weight, parents, tables and the chances of its columns."""
+        return zip(self._component_names(), self.weights_, self.parents_, self.on_given_, self.components_)
 
     def edges_frame(self, top: int | None = None) -> Any:
         """:meth:`edges_table` as a pandas frame."""

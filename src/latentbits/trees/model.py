@@ -113,7 +113,9 @@ class TreeModel(StagedModel):
         out = np.tile(precomputed.base, (block.n_rows, 1))
         ones = block.ones.lists()
         add_row_scores(*ones, *precomputed.wide, len(precomputed.base), out)
-        if block.unknown is not None:
+        if block.unknown is not None and precomputed.is_flat:
+            out -= block.unknown.dot(np.ascontiguousarray(np.log1p(-precomputed.probs).T))
+        elif block.unknown is not None:
             tables = precomputed.slope, precomputed.bond, precomputed.parents
             add_piece_scores(*ones, *block.unknown.lists(), *tables, out)
         return out
@@ -124,7 +126,9 @@ class TreeModel(StagedModel):
         weights = block.row_weights()
         shares *= weights[:, None]
         on = np.ascontiguousarray(block.ones.t_dot(shares).T)
-        if block.unknown is not None:
+        if block.unknown is not None and precomputed.is_flat:
+            on += block.unknown.t_dot(shares).T * precomputed.probs
+        elif block.unknown is not None:
             indptr, indices = block.unknown.lists()
             by_cell = rows_of(indptr)
             for k in range(self.n_components):

@@ -28,6 +28,7 @@ class TreePrecomputed(NamedTuple):
     parents: Any  # (K, D)
     wide: tuple[Float, Float, Any]  # slope, bond, parents as (D * K,)
     probs: Float  # (K, D) P(1 | class)
+    is_flat: bool  # no tree has an edge
     params: TreeParams
 
 
@@ -44,4 +45,4 @@ def precomputed_trees(params: TreeParams) -> TreePrecomputed:
     probs = np.array([marginals_of(up, given) for up, given in zip(parents, params.on_given)])
     slope, bond, parents = (np.ascontiguousarray(part) for part in (slope, bond, parents.astype(np.int32)))
     wide = tuple(np.ascontiguousarray(part.T).ravel() for part in (slope, bond, parents))
-    return TreePrecomputed(base, slope, bond, parents, wide, probs, params)  # type: ignore[arg-type]
+    return TreePrecomputed(base, slope, bond, parents, wide, probs, bool(is_root.all()), params)  # type: ignore[arg-type]

@@ -1,0 +1,91 @@
+"""Where EM starts: a mixture of classes, spread over the tree and then led by stepwise EM.
+
+A mixture is a hidden tree whose columns are all in the same state.  States that mostly stay as they are from column to
+column begin with what a mixture knows, and find from there what is local; states drawn at random stay far below.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...data.block import Block
+from ...data.rng import stream
+from ...engine.protocols import Sweep
+from ...engine.stats import add, scale
+from ...maths.row_sample import sample_rows
+from ..model import TreeModel
+from ..params import TreeParams
+from ..starts import kmeanspp_start, random_start
+from .model import HiddenTreeModel, lines_of
+from .params import HiddenParams
+
+# Distinct rows that starts are made from, at most; passes of the mixture; the chance that a state stays as it is.
+MOST_ROWS, CLASS_PASSES, STAYS = 2**15, 20, 0.9
+# Stepwise EM: passes, steps per pass, rows of a step at least; a step's share decays by its number to the least.
+EPOCHS, STEPS, STEP_ROWS, DECAY, LEAST_SHARE = 10, 40, 16, 0.6, 0.1
+# Pull toward independence of pairs with a rare value, when the tree is chosen: as of ``ChowLiuTree``.
+PULL = 3.0
+
+
+def led_start(
+    model: HiddenTreeModel, space: Any, pooled: Any, init: str, sweep: Sweep, seed: int, restart: int
+) -> HiddenParams:
+    """The tree of the whole table's pairs (``pooled``, of ``space``), with states that a sample of rows has shaped."""
+    sample = sample_rows(sweep, MOST_ROWS)
+    weights = sample.weights * (sample.total / sample.weights.sum())
+    block = sample._replace(weights=weights).block(len(model.target))
+    total, on = float(weights.sum()), float(weights.sum()) * model.target
+    if len(on) == 1:
+        parents = np.zeros(1, np.int32)
+    else:
+        parents = space.tree(space.information(total * pooled, on, total, PULL))
+    classes = class_start(model, init, sweep, block, seed, restart)
+    return stepwise(model, spread(parents, classes), block, seed, restart)
+
+
+def class_start(model: HiddenTreeModel, init: str, sweep: Sweep, block: Block, seed: int, restart: int) -> TreeParams:
+    """A mixture with as many classes as states, after some passes over the block."""
+    mixture = TreeModel(
+        model.n_components, model.target, 1.0, total_weight=float(block.row_weights().sum()), grows=False
+    )
+    start = kmeanspp_start if init == "k-means++" else random_start
+    params = start(mixture, sweep, seed, restart)
+    for _ in range(CLASS_PASSES):
+        params = mixture.m_step(params, mixture.e_step(block, None, mixture.precompute(params))[0], _no_pass)
+    return params
+
+
+def spread(parents: Any, classes: TreeParams) -> HiddenParams:
+    """The hidden tree in which states are classes that mostly stay as they are."""
+    n_columns, m = classes.parents.shape[1], len(classes.weights)
+    moves = np.tile(classes.weights, (n_columns, m, 1))
+    below = parents != np.arange(n_columns)
+    moves[below] = (1.0 - STAYS) * moves[below] + STAYS * np.eye(m)
+    return HiddenParams(
+        np.asarray(parents, np.int32), lines_of(moves), np.ascontiguousarray(classes.on_given[:, :, 0].T)
+    )
+
+
+def stepwise(model: HiddenTreeModel, params: HiddenParams, block: Block, seed: int, restart: int) -> HiddenParams:
+    """Stepwise EM over the rows of a block: running averages of the sums of some rows at a time."""
+    weights = block.row_weights()
+    total, n_steps = float(weights.sum()), max(1, min(STEPS, block.n_rows // STEP_ROWS))
+    averages: Any = None
+    for epoch in range(EPOCHS):
+        order = stream(seed, "start", restart, epoch + 1).permutation(block.n_rows)
+        for number, rows in enumerate(np.array_split(order, n_steps), epoch * n_steps):
+            some = block.take(np.sort(rows))
+            precomputed = model.precompute_single(params)
+            sums = model.finalize_stats(precomputed, model.e_step(some, None, precomputed)[0])
+            fresh = scale(sums, total / sums.weight)
+            share = max((number + 2) ** -DECAY, LEAST_SHARE) if n_steps > 1 else 1.0
+            averages = fresh if averages is None else add(scale(averages, 1.0 - share), scale(fresh, share))
+            params = model.m_step(params, averages, _no_pass)
+    return params
+
+
+def _no_pass(fn: Any, *args: Any) -> Any:
+    """Starts look at their sample only."""
+    raise RuntimeError("this M-step needs another pass over the table")
