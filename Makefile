@@ -64,7 +64,7 @@ test-oldest:
 
 papers: $(VENV)/.test
 	$(BIN)/python -m papers.debd
-	$(BIN)/python -m papers.debd.trees
+	$(BIN)/python -m papers.debd.families
 	$(BIN)/python -m papers.aspect --full
 	$(BIN)/python -m papers.noisy_or --full
 	$(BIN)/python -m papers.bayesian_mixture --full

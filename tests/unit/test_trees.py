@@ -140,6 +140,24 @@ def test_draws_have_the_frequencies_of_the_model():
             assert (cells == values).all(axis=1).mean() == pytest.approx(wanted, abs=4.5 * np.sqrt(0.25 / n))
 
 
+def test_trees_of_counts_skip_nothing_that_matters():
+    """The bound by chi squared leaves the tree as it is: rare, common, constant, equal and independent columns, pseudo-rows."""
+    rng = np.random.default_rng(0)
+    for case in range(60):
+        n_columns, n_rows = int(rng.integers(2, 40)), int(rng.choice([0, 5, 300]))
+        X = (rng.random((n_rows, n_columns)) < rng.choice([0.01, 0.2, 0.97], n_columns)).astype(float)
+        X[:, : n_columns // 4] = X[:, :1]
+        X[:, -1] = case % 2
+        both, on, space = X.T @ X, X.sum(axis=0), PairSpace(n_columns)
+        chances = on / n_rows if case % 3 and n_rows else np.full(n_columns, 0.7)
+        others = np.outer(chances, chances) if case % 3 else np.full((n_columns, n_columns), 0.5)
+        for caution, share in ((0.0, 0.0), (3.0, 0.0), (0.0, 10.0)):
+            more = on + share * chances
+            wanted = space.tree(space.information(both + share * others, more, n_rows + share, caution))
+            found = space.tree_of(both, more, n_rows + share, caution, others, share)
+            assert (found == wanted).all(), (case, caution, share)
+
+
 def test_the_tree_is_the_spanning_tree_of_the_most_information():
     X = make_trees(400, 9, 1, strength=0.5, random_state=3).data
     tree = ChowLiuTree(0.0).fit(X)

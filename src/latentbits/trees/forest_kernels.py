@@ -93,6 +93,52 @@ def grow_tree(information, link):
 
 
 @kernel
+def grow_tree_of_counts(both, others, share, on, total, caution, link):
+    """The same tree from weights of rows (D, D) above the diagonal: of data, ``both``, and ``share`` times ``others``.
+
+    Information is worked out only where it can matter: it is at most chi squared, which takes no logarithms.
+    """
+    n_columns = on.shape[0]
+    outside, best = np.ones(n_columns, np.bool_), np.full(n_columns, -np.inf)
+    alone, spread = np.empty(n_columns), np.empty(n_columns)
+    for d in range(n_columns):
+        alone[d] = x_log_x(on[d]) + x_log_x(total - on[d])
+        product = on[d] * (total - on[d])
+        spread[d] = total / product if product > 0.0 else 0.0
+    whole = x_log_x(total)
+    slack = 1e-12 * (1.0 + abs(whole))
+    last = 0
+    link[0] = 0
+    outside[0] = False
+    for _ in range(n_columns - 1):
+        chosen, most = -1, -np.inf
+        mine, weight = on[last] / total if total > 0.0 else 0.0, total * spread[last]
+        for e in range(n_columns):
+            if not outside[e]:
+                continue
+            low, high = min(last, e), max(last, e)
+            pair = both[low, high] + share * others[low, high]
+            away = pair - mine * on[e]
+            if away * away * weight * spread[e] * (1.0 + 1e-9) + slack >= best[e]:
+                if caution > 0.0 and total > 0.0:
+                    pair = drawn_apart(pair, on[low], on[high], total, caution)
+                value = (
+                    x_log_x(pair)
+                    + x_log_x(on[low] - pair)
+                    + x_log_x(on[high] - pair)
+                    + x_log_x(total - on[low] - on[high] + pair)
+                )
+                value += whole - alone[low] - alone[high]
+                if value > best[e] or (value == best[e] and last < link[e]):
+                    best[e] = value
+                    link[e] = last
+            if chosen < 0 or best[e] > most:
+                chosen, most = e, best[e]
+        last = chosen
+        outside[last] = False
+
+
+@kernel
 def root_at_centres(first, second, parents):
     """Fill ``parents`` (D,) of a forest with edges (E,): leaves are taken off, layer by layer, and hang on what is left.
 

@@ -205,9 +205,7 @@ class TreeModel(StagedModel):
             counts = extra_pass(PairSums(self, self.space, classes), precomputed)
             for k, both in zip(classes, counts):
                 on, total = stats.on[k], float(stats.mass[k])
-                parents[k], tables[k] = self._better(
-                    [self.space.tree(self._information(both, on, total)), parents[k]], both, on, total
-                )
+                parents[k], tables[k] = self._better([self._tree(both, on, total), parents[k]], both, on, total)
         return parents, tables
 
     def _better(self, trees: list[Any], both: Float, on: Float, total: float) -> tuple[Any, Float]:
@@ -223,6 +221,13 @@ class TreeModel(StagedModel):
             found.append((self._score(parents, tables, edges, on, total), parents, tables))
         best = max(found, key=lambda one: one[0])
         return best[1], best[2]
+
+    def _tree(self, both: Float, on: Float, total: float) -> Any:
+        """The tree of the most information, see ``_information``."""
+        if self.pooled is None:
+            return self.space.tree_of(both, on, total, self.smoothing)
+        c = self.smoothing
+        return self.space.tree_of(both, on + c * self.target, total + c, others=self.pooled, share=c)
 
     def _information(self, both: Float, on: Float, total: float) -> Float:
         """Mutual information of all pairs of a class, with its pseudo-rows; of one class drawn toward none where a value

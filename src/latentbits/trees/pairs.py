@@ -119,6 +119,25 @@ class PairSpace:
         join_edges(self.first, self.second, order, kept)
         return rooted(self.n_columns, self.first[kept], self.second[kept])
 
+    def tree_of(
+        self,
+        both: Float,
+        on: Float,
+        total: float,
+        caution: float = 0.0,
+        others: Float | None = None,
+        share: float = 0.0,
+    ) -> Parents:
+        """The same of weights of rows, ``share`` times those of ``others`` added to ``both``."""
+        from .forest_kernels import grow_tree_of_counts
+
+        if not self.is_whole:
+            added = both if others is None else both + share * others
+            return self.tree(self.information(added, on, total, caution))
+        link = np.zeros(self.n_columns, np.int64)
+        grow_tree_of_counts(both, both if others is None else others, share, on, total, caution, link)
+        return rooted(self.n_columns, np.arange(1, self.n_columns), link[1:])
+
     def at(self, numbers: Float, parents: Any) -> Float:
         """Of a number per pair those of the edges to the parents (D,); 0 for roots."""
         columns = np.arange(self.n_columns)

@@ -33,6 +33,6 @@ def one_tree_start(known: Float, model: TreeModel, sweep: Sweep, seed: int, rest
     if len(on) == 1:
         return independent(model.target[None, :])
     both = total * known
-    parents = space.tree(space.information(both, on, total))
+    parents = space.tree_of(both, on, total)
     tables = model.tables(parents, space.at(both, parents), on, total)
     return TreeParams(np.ones(1), parents[None, :], tables[None, :])

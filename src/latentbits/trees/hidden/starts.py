@@ -40,7 +40,7 @@ def led_start(
     if len(on) == 1:
         parents = np.zeros(1, np.int32)
     else:
-        parents = space.tree(space.information(total * pooled, on, total, PULL))
+        parents = space.tree_of(total * pooled, on, total, PULL)
     classes = class_start(model, init, sweep, block, seed, restart)
     return stepwise(model, spread(parents, classes), block, seed, restart)
 
