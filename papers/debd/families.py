@@ -200,7 +200,7 @@ def table() -> str:
     lines = [
         "# Density estimation: mean test log-likelihood per row (nats)",
         "",
-        "Sizes and options chosen on the validation rows; trees, hidden trees and averaged mixtures are the average of 8 starts.",
+        "Sizes and options chosen on the validation rows; trees, hidden trees and averaged mixtures average 8 starts.",
         "The DP is a chain of 60 sweeps after 60, on at most 20,000 rows. Best family: by the validation rows. Average: all "
         "families, weighted by EM on the validation rows.",
         "HCLT: public logs of hidden Chow-Liu trees (Liu & Van den Broeck 2021). Bold: at or above HCLT. Written by "

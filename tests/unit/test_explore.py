@@ -706,3 +706,27 @@ def test_trees_win_where_columns_come_in_tied_groups(tmp_path):
     assert (tmp_path / "edges.csv").read_text().startswith("component,feature,parent,information")
     assert "partner" in (tmp_path / "cells.csv").read_text().splitlines()[0]
     assert found.several is None or found.several.pairs_told() == ""
+
+
+def test_hidden_trees_win_where_causes_are_local(tmp_path):
+    """Groups of columns with a cause of their own each: the verdict says so, and the groups are named."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    causes = rng.random((700, 4)) < 0.5
+    X = (np.repeat(causes, 5, axis=1) ^ (rng.random((700, 20)) < 0.1)).astype(float)
+    X[rng.random(X.shape) < 0.02] = np.nan
+    frame = pd.DataFrame(X, columns=[f"{'abcd'[j // 5]}{j % 5}" for j in range(20)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)
+        found = explore(frame, tmp_path, models=["mixture", "hidden-tree"], n_components=[2, 4], folds=1)
+    assert found.comparison.best_ == "hidden-tree"
+    summary = (tmp_path / "summary.md").read_text()
+    assert "Every column has a local hidden cause, and causes hang together as a tree." in summary
+    assert "Columns share local causes in 4 groups" in summary and "the column at the top of the tree" in summary
+    groups: dict = {}
+    for row in rows_of(tmp_path / "modules.csv"):
+        groups.setdefault(row["module"], set()).add(row["feature"][0])
+    assert sorted(map(sorted, groups.values())) == [["a"], ["b"], ["c"], ["d"]]
+    page = content_of(tmp_path)["models"][0]
+    assert len(page["modules"]) == 4 and len(page["trees"][0]["nodes"]) == 20 and len(page["trees"][0]["edges"]) == 19

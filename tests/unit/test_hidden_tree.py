@@ -292,3 +292,14 @@ def test_modules():
             model.modules_table(bad)
     with pytest.raises(InputError, match="there is no column"):
         model.states(np.zeros((1, 5)), 9)
+
+
+def test_pictures():
+    X = make_trees(120, 12, 1, random_state=0).data
+    model = HiddenTree(2, n_init=1, tol=1e-4, random_state=0).fit(X)
+    ax = latentbits.plots.modules(model, n_modules=3)
+    several = sum(len(one["features"]) > 1 for one in model.modules_table(3))
+    assert ax.get_title().startswith(f"{several} modules") and len(ax.lines) == 11 and len(ax.texts) == 12
+    assert len(latentbits.plots.tree(model).lines) == 11
+    with pytest.raises(InputError, match="a fitted HiddenTree"):
+        latentbits.plots.modules(ChowLiuTree().fit(X))

@@ -141,7 +141,7 @@ def test_draws_have_the_frequencies_of_the_model():
 
 
 def test_trees_of_counts_skip_nothing_that_matters():
-    """The bound by chi squared leaves the tree as it is: rare, common, constant, equal and independent columns, pseudo-rows."""
+    """The bound by chi squared leaves the tree as it is: rare, common, constant and equal columns, pseudo-rows."""
     rng = np.random.default_rng(0)
     for case in range(60):
         n_columns, n_rows = int(rng.integers(2, 40)), int(rng.choice([0, 5, 300]))

@@ -198,7 +198,7 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
         open_source(X, owner=self._name, binarize=REALS)
         try:
             return answer(X)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{self._name}: {error}") from None
 
     def _check_loaded(self) -> None:

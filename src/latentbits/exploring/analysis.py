@@ -26,6 +26,7 @@ SURPRISING = 0.1  # cells whose row gives their value less than this are worth a
 WIDEST = 600  # columns whose pairs are looked at
 MAP_ROWS = 5000
 RESIDUAL_ROWS = 5000
+MODULE_NAMES = 8  # columns of a module that are named in a sentence
 
 
 @dataclass(frozen=True)
@@ -109,11 +110,51 @@ class FittedFamily:
         if not told:
             return ""
         rows = "of the same class " if self.family.structure == "paired classes" else ""
-        return f"In rows {rows}these columns tell most about each other: {', '.join(told)}."
+        return f"In rows {rows}these columns tell most about each other: {', '.join(told)}.{self._modules_told(most)}"
+
+    def _modules_told(self, most: int) -> str:
+        """Of hidden trees: which columns share local causes, and whose states the components are."""
+        several = [one["features"] for one in self.modules() if len(one["features"]) > 1]
+        if not several:
+            return ""
+        told = [", ".join(names[:MODULE_NAMES]) + (" ..." if len(names) > MODULE_NAMES else "") for names in several]
+        more = f"; and {len(several) - most} more" if len(several) > most else ""
+        top = self.model._feature_names()[self.model.root_]
+        groups = "one group" if len(several) == 1 else f"{len(several)} groups"
+        return (
+            f" Columns share local causes in {groups}: {'; '.join(told[:most])}{more}. "
+            f"The states are those of {top}, the column at the top of the tree."
+        )
 
     def edges(self, top: int | None = None) -> list[dict[str, Any]]:
         """Of trees: their edges as rows of a table; nothing for other families."""
         rows: list[dict[str, Any]] = self.model.edges_table(top) if hasattr(self.model, "edges_table") else []
+        return rows
+
+    def trees(self, most: int, most_edges: int) -> list[dict[str, Any]]:
+        """Of trees: where the columns at the ends of their strongest edges are drawn; nothing for other families."""
+        if not hasattr(self.model, "edges_table"):
+            return []
+        from ..trees import edge_strengths
+        from ..trees.layout import places_of, shown_columns, strongest_edges
+
+        names, out = self.model._feature_names(), []
+        for called, _, parents, on_given, chances in list(self.model._trees())[:most]:
+            strength = edge_strengths(parents, on_given, chances)
+            drawn = strongest_edges(parents, strength, most_edges)
+            shown = shown_columns(parents, drawn) if drawn else []
+            places, number = places_of(parents, drawn, shown), {d: i for i, d in enumerate(shown)}
+            edges = [
+                [number[d], number[int(parents[d])], float(strength[d]), bool(on_given[d, 1] > on_given[d, 0])]
+                for d in drawn
+            ]
+            nodes = [[names[d], *places[d], float(chances[d])] for d in shown]
+            out.append({"name": called, "nodes": nodes, "edges": edges, "n_columns": len(parents)})
+        return [one for one in out if one["edges"]]
+
+    def modules(self) -> list[dict[str, Any]]:
+        """Of hidden trees: groups of columns with local causes; nothing for other families."""
+        rows: list[dict[str, Any]] = self.model.modules_table() if hasattr(self.model, "modules_table") else []
         return rows
 
     def memberships(self, X: Any) -> Any:

@@ -16,7 +16,7 @@ OUTPUTS = (
     *("report.html", "summary.md", "model.latentbits", "several.latentbits", "run.toml"),
     *(
         f"{name}.{kind}"
-        for name in ("comparison", "components", "edges", "rows", "cells", "blanks", "filled")
+        for name in ("comparison", "components", "edges", "modules", "rows", "cells", "blanks", "filled")
         for kind in TABLES
     ),
 )

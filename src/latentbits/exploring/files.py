@@ -46,6 +46,10 @@ def _tables(found: Exploration) -> dict[str, tuple[list[dict[str, Any]], list[st
     }
     if edges := found.winner.edges(MOST_EDGES):
         out["edges"] = edges, list(edges[0])
+    if modules := found.winner.modules():
+        shown = ("module", "feature", "information", "cut")
+        rows = [{**one, "feature": feature} for one in modules for feature in one["features"]]
+        out["modules"] = [{name: row[name] for name in shown} for row in rows], list(shown)
     if len(found.blanks.row):
         out["blanks"] = _blank_rows(found)
         if found.facts.n_cells <= MOST_FILLED:

@@ -21,6 +21,8 @@ MOST_COLUMNS = 600
 MATRIX_CELLS = 24_000
 MATRIX_WORK = 60_000_000  # cells that are explained times cells of their rows: some families look at all of those
 CARD_EDGES = 6  # of a tree, beside its columns
+# Trees and modules on the page, and edges of a tree.
+MOST_TREES, TREE_EDGES, MOST_MODULES = 6, 60, 40
 MATRIX_COLUMNS = 150
 MATRIX_ROWS = 150
 LIST = 60  # cells and blanks listed
@@ -180,6 +182,8 @@ def _model(fitted: FittedFamily) -> dict[str, Any]:
         "noun": fitted.family.noun,
         "story": STORIES[fitted.candidate.structure],
         "pairs": fitted.pairs_told(8),
+        "trees": fitted.trees(MOST_TREES, TREE_EDGES),
+        "modules": fitted.modules()[:MOST_MODULES],
         "components": list(parts.values()),
         "summary": model.summary(),
         "restarts": restarts,

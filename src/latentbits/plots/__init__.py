@@ -10,7 +10,7 @@ from .profiles import components, profile
 from .progress import restarts, selection
 from .ratings import rating_distributions
 from .sources import communities, loadings
-from .trees import tree
+from .trees import modules, tree
 
 __all__ = [
     "calibration",
@@ -26,6 +26,7 @@ __all__ = [
     "fill_ins",
     "latent_map",
     "loadings",
+    "modules",
     "node_images",
     "profile",
     "rating_distributions",

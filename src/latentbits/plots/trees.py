@@ -10,6 +10,8 @@ from .axes import axes_of, needs
 
 # Columns whose names are written, and the strength of an edge that is drawn with the full width.
 MOST_NAMED, FULL = 80, 0.3
+# Colours of modules, in turn.
+COLOURS = ("#4878a8", "#c07a2c", "#5a9a68", "#b04a4a", "#7f68a8", "#8a7a5c", "#c77fb0", "#6f7f8f", "#a8a03c", "#4aa3a8")
 
 
 def tree(estimator: Any, *, component: Any = 0, least: float = 0.0, ax: Any = None) -> Any:
@@ -20,10 +22,10 @@ def tree(estimator: Any, *, component: Any = 0, least: float = 0.0, ax: Any = No
 
     Parameters
     ----------
-    estimator : ChowLiuTree or TreeMixture
+    estimator : ChowLiuTree, TreeMixture or HiddenTree
         Fitted.
     component : int or str
-        Which class: its place in ``components_``, from 0, or its name.
+        Which class of a mixture: its place in ``components_``, from 0, or its name.
     least : float
         Edges with less mutual information, in nats, are left out, and columns without any edge with them.
     ax : Axes, optional
@@ -32,56 +34,66 @@ def tree(estimator: Any, *, component: Any = 0, least: float = 0.0, ax: Any = No
     -------
     Axes
     """
-    needs(estimator, "tree", "a fitted ChowLiuTree or TreeMixture", "edges_table", "parents_", "components_")
-    from ..trees import edge_strengths
+    needs(estimator, "tree", "a fitted ChowLiuTree, TreeMixture or HiddenTree", "edges_table", "parents_", "components_")
+    k = estimator._component_index(component) if len(estimator.parents_) == len(estimator.components_) else 0
+    _called, _, parents, on_given, chances = list(estimator._trees())[k]
+    colours = np.where(on_given[:, 1] > on_given[:, 0], COLOURS[0], COLOURS[3])
+    ax = _drawn(estimator, parents, on_given, chances, colours, np.full(len(parents), "#e8e8e8"), least, ax)
+    title = "columns that depend on each other"
+    if len(estimator.parents_) > 1:
+        title = f"{estimator._described_names()[k]}: {title}"
+    ax.set_title(title, parse_math=False)
+    return ax
 
-    k = estimator._component_index(component)
-    parents, on_given, chances = estimator.parents_[k], estimator.on_given_[k], estimator.components_[k]
+
+def modules(estimator: Any, *, n_modules: int | None = None, ax: Any = None) -> Any:
+    """The tree of a hidden tree with its modules: groups of columns that share local causes, each in a colour.
+
+    Parameters
+    ----------
+    estimator : HiddenTree
+        Fitted.
+    n_modules : int, optional
+        As in :meth:`HiddenTree.modules_table`.  Modules of one column are grey.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    needs(estimator, "modules", "a fitted HiddenTree", "modules_table", "parents_", "components_")
+    found = estimator._modules(n_modules)
+    _, _, parents, on_given, chances = next(estimator._trees())
+    fills = np.full(len(parents), "#e8e8e8")
+    for number, one in enumerate(one for one in found if len(one.columns) > 1):
+        fills[one.columns] = COLOURS[number % len(COLOURS)]
+    ax = _drawn(estimator, parents, on_given, chances, np.full(len(parents), "#9a9a9a"), fills, 0.0, ax)
+    several = sum(len(one.columns) > 1 for one in found)
+    ax.set_title(f"{several} modules of columns that share local causes", parse_math=False)
+    return ax
+
+
+def _drawn(
+    estimator: Any, parents: Any, on_given: Any, chances: Any, colours: Any, fills: Any, least: float, ax: Any
+) -> Any:
+    """A tree with edges and nodes of some colours."""
+    from ..trees import edge_strengths
+    from ..trees.layout import places_of, shown_columns, strongest_edges
+
     strength = edge_strengths(parents, on_given, chances)
-    drawn = [d for d in range(len(parents)) if parents[d] != d and strength[d] >= least]
-    shown = sorted({*drawn, *(int(parents[d]) for d in drawn)}) or list(range(len(parents)))
-    places = _places(parents, set(drawn), shown)
+    drawn = strongest_edges(parents, strength, least=least)
+    shown = shown_columns(parents, drawn)
+    places = places_of(parents, drawn, shown)
     ax = axes_of(ax, (9.0, 9.0))
     for d in drawn:
         (x, y), (x_up, y_up) = places[d], places[int(parents[d])]
-        colour = "#4878a8" if on_given[d, 1] > on_given[d, 0] else "#b04a4a"
-        ax.plot([x, x_up], [y, y_up], color=colour, linewidth=0.6 + 4.0 * min(1.0, strength[d] / FULL), zorder=1)
+        ax.plot([x, x_up], [y, y_up], color=colours[d], linewidth=0.6 + 4.0 * min(1.0, strength[d] / FULL), zorder=1)
     spots = np.array([places[d] for d in shown])
-    ax.scatter(spots[:, 0], spots[:, 1], s=20 + 160 * chances[shown], color="#e8e8e8", edgecolor="black", zorder=2)
+    ax.scatter(spots[:, 0], spots[:, 1], s=20 + 160 * chances[shown], color=fills[shown], edgecolor="black", zorder=2)
     names = estimator._feature_names()
     for d in shown if len(shown) <= MOST_NAMED else []:
         ax.annotate(
             names[d], places[d], xytext=(0, 7), textcoords="offset points", ha="center", fontsize=8, parse_math=False
         )
-    ax.set_title(f"{estimator._described_names()[k]}: columns that depend on each other", parse_math=False)
     ax.set_axis_off()
     return ax
-
-
-def _places(parents: Any, drawn: set[int], shown: list[int]) -> dict[int, tuple[float, float]]:
-    """Columns around the roots of their trees: the angle by the leaves below, the radius by the depth; trees side by side."""
-    below: dict[int, list[int]] = {d: [] for d in shown}
-    for d in sorted(drawn):
-        below[int(parents[d])].append(d)
-    out: dict[int, tuple[float, float]] = {}
-    shift = 0.0
-    for root in (d for d in shown if d not in drawn):
-        order, depth = [root], {root: 0}
-        for d in order:
-            for child in below[d]:
-                depth[child] = depth[d] + 1
-                order.append(child)
-        leaves = {d: 1 for d in order if not below[d]}
-        for d in reversed(order):
-            leaves[d] = leaves.get(d, 0) or sum(leaves[child] for child in below[d])
-        begin = {root: 0.0}
-        radius = max(depth.values())
-        for d in order:
-            at = begin[d]
-            for child in below[d]:
-                begin[child] = at
-                at += leaves[child]
-            angle = 2 * np.pi * (begin[d] + 0.5 * leaves[d]) / leaves[root]
-            out[d] = shift + radius + depth[d] * float(np.cos(angle)), depth[d] * float(np.sin(angle))
-        shift += 2.0 * radius + 1.0
-    return out

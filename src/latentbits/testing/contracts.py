@@ -265,7 +265,8 @@ def permuted_columns_give_the_same_model(family: Family, folder: Path) -> None:
     """
     _needs(family.columns in ("free", "one"), family.columns)
     table, close = family.table(), max(1e-6, family.close)
-    options = family.short if family.columns == "free" else {family.make().size_option: 1, "max_iter": 60}
+    size = getattr(family.make(), "size_option", "n_components")
+    options = family.short if family.columns == "free" else {size: 1, "max_iter": 60}
     order = np.random.default_rng(0).permutation(table.shape[1])
     y = family.targets(table) if family.supervised else None
     first, second = family.fitted(**options), family.fit(table[:, order], y=y, **options)

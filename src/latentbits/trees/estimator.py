@@ -12,7 +12,7 @@ import numpy as np
 from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.common import frame_of
-from ..base.options import BitOptions, Check, Flag, Number, OneOf, OptimiserOptions, option_fields
+from ..base.options import BitOptions, Check, Flag, Number, OneOf, OptimiserOptions, Whole, option_fields
 from ..data.summary import Totals
 from ..engine.protocols import Sweep
 from ..engine.restarts import InitParams
@@ -61,6 +61,7 @@ class TreesMixin:
             probability_if_zero (of the feature given its parent).
         """
         self._check_fitted()
+        self._check("top", top, Whole(0, others=(None,)))
         names, out = self._feature_names(), []
         for called, _, parents, on_given, chances in self._trees():
             strength = edge_strengths(parents, on_given, chances)
@@ -93,6 +94,7 @@ class TreesMixin:
             whether they go together; else one stands instead of the other.
         """
         self._check_fitted()
+        self._check("top", top, Whole(0, others=(None,)))
         names = self._feature_names()
         found: dict[tuple[int, int], tuple[float, float]] = {}
         for _, weight, parents, on_given, chances in self._trees():

@@ -117,6 +117,20 @@
     }
     return grid;
   }
+  function treeOf(tree, several) {
+    const xs = tree.nodes.map((n) => n[1]), ys = tree.nodes.map((n) => n[2]);
+    const low = [Math.min(...xs), Math.min(...ys)], span = Math.max(Math.max(...xs) - low[0], Math.max(...ys) - low[1], 1e-9);
+    const width = 640, height = 60 + 560 * (Math.max(...ys) - low[1]) / span;
+    const x = (n) => 40 + 560 * (n[1] - low[0]) / span, y = (n) => 30 + 560 * (n[2] - low[1]) / span;
+    const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Columns that depend on each other, as a tree; the table “edges” has the numbers" });
+    for (const [a, b, strength, together] of tree.edges) {
+      const line = { x1: x(tree.nodes[a]), y1: y(tree.nodes[a]), x2: x(tree.nodes[b]), y2: y(tree.nodes[b]), stroke: together ? "var(--accent)" : "var(--pick)", "stroke-width": 0.8 + 5 * Math.min(1, strength / 0.3) };
+      put(svg, put(draw("line", together ? line : { ...line, "stroke-dasharray": "6 4" }), draw("title", {}, tree.nodes[a][0] + " and " + tree.nodes[b][0] + ": " + fixed(strength, 3) + " nats")));
+    }
+    for (const node of tree.nodes) put(svg, put(draw("circle", { cx: x(node), cy: y(node), r: 3 + 6 * Math.sqrt(node[3]), fill: "var(--panel)", stroke: "currentColor" }), draw("title", {}, node[0] + ": " + percent(node[3]) + " ones")));
+    if (tree.nodes.length <= 40) for (const node of tree.nodes) put(svg, draw("text", { x: x(node), y: y(node) - 9, "text-anchor": "middle", class: "small" }, shorter(node[0], 14)));
+    return put(make("div", null, { className: "card figure" }), ...(several ? [make("h3", tree.name)] : []), svg);
+  }
   function showModel(number) {
     const model = data.models[number], node = empty(at("model"));
     put(node, make("p", "In this model " + model.story + ". " + (model.components[0] && model.components[0].value === "loading" ? "Bars are loadings: how a step along the scale changes the log odds of a cell." : "Bars are probabilities of a one within the " + model.noun + "; the tick is the share of ones overall.") + (data.shape[1] > 12 ? " The twelve columns that stand out most are shown; the table “components” beside this file has all." : ""), { className: "hint" }));
@@ -132,6 +146,12 @@
       put(cards, card);
     }
     put(node, cards);
+    if (model.trees.length) put(node, make("h3", model.trees.length > 1 ? "Which columns depend on each other, by " + model.noun : "Which columns depend on each other"), make("p", "The wider a line, the more the two columns tell about each other; dashed: one stands instead of the other. The larger a dot, the more frequent its ones." + (model.trees.some((t) => t.nodes.length < t.n_columns) ? " The strongest pairs are shown; the table “edges” beside this file has more." : ""), { className: "hint" }), put(make("div", null, { className: "cards wide" }), ...model.trees.map((one) => treeOf(one, model.trees.length > 1))));
+    if (model.modules.length > 1) {
+      const grid = make("table");
+      table(grid, [{ text: "module", n: 1 }, { text: "columns" }, { text: "nats per pair", n: 1 }], model.modules.map((one) => ({ cells: [String(one.module), shorter(one.features.join(", "), 300), fixed(one.information, 3)] })));
+      put(node, make("h3", "Modules: columns that share local causes"), make("p", "The tree is cut where two columns tell less than a quarter as much about each other as the middle pair.", { className: "hint" }), put(make("div", null, { className: "scroll" }), grid));
+    }
     if (number === 0) for (const name of Object.keys(data.cross)) {
       const cross = data.cross[name];
       put(node, make("h3", "Against " + name + " (not used in the fit)"));

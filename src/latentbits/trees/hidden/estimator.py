@@ -12,11 +12,10 @@ import numpy as np
 from ... import declared as of
 from ...base import LatentBitsEstimator, MembershipsMixin, records
 from ...base.limits import COPIES, PER_START
-from ...base.options import AcceleratedOptions, BitOptions, Check, Number, OneOf, is_whole, option_fields
+from ...base.options import AcceleratedOptions, BitOptions, Check, Number, OneOf, Whole, option_fields
 from ...data.block import Block
 from ...data.summary import Totals
 from ...engine.restarts import InitParams
-from ...errors import InputError, brief
 from ..estimator import TreesMixin
 from ..forest import edge_strengths
 from .averaging import AveragedHiddenTrees, AveragingHiddenMixin, HiddenMembers
@@ -192,11 +191,7 @@ class HiddenTree(
 
     def _modules(self, n_modules: int | None = None) -> list[Module]:
         """The modules with the numbers of their columns."""
-        if n_modules is not None and not (is_whole(n_modules) and 1 <= n_modules <= self.n_features_in_):
-            raise InputError(
-                f"{self._name}: n_modules must be a whole number from 1 to the number of columns, {self.n_features_in_}; "
-                f"got {brief(n_modules)}."
-            )
+        self._check("n_modules", n_modules, Whole(1, others=(None,), most=self.n_features_in_))
         chances = self.weights_ @ self.components_
         return modules_of(self.parents_[0], edge_strengths(self.parents_[0], self.on_given_[0], chances), n_modules)
 
