@@ -270,4 +270,6 @@ def test_trees_benchmark_runs():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = trees.passes(make_mixture(120, 9, 2, random_state=0).data, 2, 10)
+        hidden = trees.hidden_passes(make_mixture(120, 9, 2, random_state=0).data, 2, 32)
     assert set(found) == {"mixture", "trees", "pair_products"} and min(found.values()) > 0
+    assert set(hidden) == {"hidden", "bare_products"} and min(hidden.values()) > 0

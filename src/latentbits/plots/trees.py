@@ -34,9 +34,11 @@ def tree(estimator: Any, *, component: Any = 0, least: float = 0.0, ax: Any = No
     -------
     Axes
     """
-    needs(estimator, "tree", "a fitted ChowLiuTree, TreeMixture or HiddenTree", "edges_table", "parents_", "components_")
+    needs(
+        estimator, "tree", "a fitted ChowLiuTree, TreeMixture or HiddenTree", "edges_table", "parents_", "components_"
+    )
     k = estimator._component_index(component) if len(estimator.parents_) == len(estimator.components_) else 0
-    _called, _, parents, on_given, chances = list(estimator._trees())[k]
+    _, _, parents, on_given, chances = list(estimator._trees())[k]
     colours = np.where(on_given[:, 1] > on_given[:, 0], COLOURS[0], COLOURS[3])
     ax = _drawn(estimator, parents, on_given, chances, colours, np.full(len(parents), "#e8e8e8"), least, ax)
     title = "columns that depend on each other"

@@ -93,8 +93,19 @@ def grow_tree(information, link):
 
 
 @kernel
+def mirror(pairs):
+    """Copy what is above the diagonal of ``pairs`` (D, D) below it, square by square."""
+    n_columns, side = pairs.shape[0], 32
+    for top in range(0, n_columns, side):
+        for left in range(top, n_columns, side):
+            for d in range(top, min(top + side, n_columns)):
+                for e in range(max(left, d + 1), min(left + side, n_columns)):
+                    pairs[e, d] = pairs[d, e]
+
+
+@kernel
 def grow_tree_of_counts(both, others, share, on, total, caution, link):
-    """The same tree from weights of rows (D, D) above the diagonal: of data, ``both``, and ``share`` times ``others``.
+    """The same tree from weights of rows (D, D): of data, ``both``, and ``share`` times ``others``.
 
     Information is worked out only where it can matter: it is at most chi squared, which takes no logarithms.
     """
@@ -116,10 +127,10 @@ def grow_tree_of_counts(both, others, share, on, total, caution, link):
         for e in range(n_columns):
             if not outside[e]:
                 continue
-            low, high = min(last, e), max(last, e)
-            pair = both[low, high] + share * others[low, high]
+            pair = both[last, e] + share * others[last, e]
             away = pair - mine * on[e]
             if away * away * weight * spread[e] * (1.0 + 1e-9) + slack >= best[e]:
+                low, high = min(last, e), max(last, e)
                 if caution > 0.0 and total > 0.0:
                     pair = drawn_apart(pair, on[low], on[high], total, caution)
                 value = (

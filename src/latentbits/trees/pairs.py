@@ -128,13 +128,17 @@ class PairSpace:
         others: Float | None = None,
         share: float = 0.0,
     ) -> Parents:
-        """The same of weights of rows, ``share`` times those of ``others`` added to ``both``."""
-        from .forest_kernels import grow_tree_of_counts
+        """The same of weights of rows, ``share`` times those of ``others`` added to ``both``.
+
+        Of all pairs, those of ``both`` are copied below the diagonal, where ``others`` has them, too.
+        """
+        from .forest_kernels import grow_tree_of_counts, mirror
 
         if not self.is_whole:
             added = both if others is None else both + share * others
             return self.tree(self.information(added, on, total, caution))
         link = np.zeros(self.n_columns, np.int64)
+        mirror(both)
         grow_tree_of_counts(both, both if others is None else others, share, on, total, caution, link)
         return rooted(self.n_columns, np.arange(1, self.n_columns), link[1:])
 
@@ -230,7 +234,7 @@ class KnownPairs:
 
 def pooled_pairs(space: PairSpace, sweep: Sweep, sums: Totals) -> Float:
     """P(both one) of every pair in the whole table, drawn toward independence by one row's worth of data with the rarest
-    value.
+    value; of all pairs on both sides of the diagonal.
 
     Rows count in which both are known.  Where not all are, the marginals are those of the table and the odds ratio that
     of these rows (R. L. Plackett, *A Class of Bivariate Distributions*, JASA 60 (1965)).
@@ -240,7 +244,7 @@ def pooled_pairs(space: PairSpace, sweep: Sweep, sums: Totals) -> Float:
     rare = space.least(np.minimum(sums.ones, sums.observed - sums.ones))
     if sums.n_unknown == 0:
         found = (rare * counts.both / max(sums.weight, 1e-300) + apart) / (rare + 1.0)
-        return inside(space, share, found)
+        return _mirrored(space, inside(space, share, found))
     unseen = np.broadcast_to(sums.weight - sums.observed, share.shape)
     known = np.maximum(sums.weight - space.sums(unseen) + counts.blank, 0.0)
     first, second = space.ends(sums.ones)
@@ -253,7 +257,16 @@ def pooled_pairs(space: PairSpace, sweep: Sweep, sums: Totals) -> Float:
         np.maximum(known - first - second + counts.both, 0.0) + 0.5,
     )
     found = with_odds_ratio(of_first, of_second, cells[0] * cells[3] / (cells[1] * cells[2]))
-    return inside(space, share, (rare * found + apart) / (rare + 1.0))
+    return _mirrored(space, inside(space, share, (rare * found + apart) / (rare + 1.0)))
+
+
+def _mirrored(space: PairSpace, numbers: Float) -> Float:
+    """Numbers of all pairs, copied below the diagonal."""
+    from .forest_kernels import mirror
+
+    if space.is_whole:
+        mirror(numbers)
+    return numbers
 
 
 def with_odds_ratio(first: Any, second: Any, ratio: Any) -> Any:
