@@ -439,6 +439,7 @@ def test_families_that_do_not_fit_the_budget_are_left_out_and_told_of(table):
     assert set(missing) == set(found.plan.left_out) and missing
     assert all(note.startswith("left out: about ") for note in missing.values())
     assert found.verdict.endswith(".") and "Not tried, to keep to the budget: " in found.verdict
+    assert "Could not be fitted" not in found.verdict  # they were not tried
     tried = [one for one in found.candidates if one.name not in missing and not one.is_baseline]
     assert len(tried) >= 4
 

@@ -117,7 +117,8 @@ class Comparison:
         )
         chosen = _easiest(table, best)
         headline = _headline(table, best, finding, against)
-        verdict = f"{headline} {_verdict(table, best, chosen, finding, against, asked)}"
+        tried = [row for row in table if row["model"] not in plan.left_out]
+        verdict = f"{headline} {_verdict(tried, best, chosen, finding, against, asked)}"
         if plan.left_out:
             untried = [one.title for one in candidates if one.name in plan.left_out]
             verdict += f" Not tried, to keep to the budget: {', '.join(untried)}."
