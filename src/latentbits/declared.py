@@ -212,6 +212,11 @@ def chances(*sides: str) -> Array:
     return Array(sides, least=0.0, most=1.0, inside=True)
 
 
+def logits(*sides: str) -> Array:
+    """Logits of chances, as they are kept of many."""
+    return Array(sides, "float32", least=-21.0, most=21.0)
+
+
 def weights(*sides: str) -> Array:
     """Shares that sum to one."""
     return Array(sides, least=0.0, most=1.0, total=True)

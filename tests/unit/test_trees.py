@@ -280,7 +280,7 @@ def test_averaged_starts_are_the_mean_likelihood():
     each = []
     for start in range(3):
         mine = held.owner == start
-        params = TreeParams(held.weights[mine], held.parents[mine], held.on_given[mine])
+        params = TreeParams(*(part[mine] for part in held.flat()))
         block, one = open_source(X).block(0), TreeModel(2)
         each.append(one.log_prob(block, one.precompute(params)))
     np.testing.assert_allclose(model.score_samples(X), np.log(np.exp(each).mean(axis=0)), atol=1e-10)

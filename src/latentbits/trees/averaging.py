@@ -17,24 +17,28 @@ from ..base.averaging import AveragingMixin
 from ..data.block import Block, Float
 from ..engine.protocols import Causes, Model
 from ..maths.latent_class import chosen_classes
-from ..maths.members import member_shares, owners_misfit, starts_of
+from ..maths.members import chances_of, logits_of, member_shares, owners_misfit, starts_of
 from .messages import drawn_cells, weighed_cells, weighed_predictions
 from .model import TreeModel
 from .params import TreeParams, TreePrecomputed, precomputed_trees
 
 
 class TreeMembers(NamedTuple):
-    """Trees of all starts: weights (B,) that sum to one within a start, their trees, and the start of each, ascending."""
+    """Trees of all starts: weights (B,) that sum to one within a start, their trees with the logits of their tables, and the
+    start of each, ascending."""
 
     weights: Annotated[Float, of.shares("B")]
     parents: Annotated[Any, of.places("B", "D", below="D", dtype="int32")]
-    on_given: Annotated[Float, of.chances("B", "D", "2")]
+    logits: Annotated[Any, of.logits("B", "D", "2")]
     owner: Annotated[Any, of.places("B", below="B")]
 
     def contradiction(self) -> str | None:
         """What is wrong with the members as a whole."""
-        trees = TreeParams(self.weights, self.parents, self.on_given)
-        return owners_misfit(self.owner) or TreeModel(len(self.owner)).misfit(trees)
+        return owners_misfit(self.owner) or TreeModel(len(self.owner)).misfit(self.flat())
+
+    def flat(self) -> TreeParams:
+        """All trees as one mixture, in which every start has a weight of one."""
+        return TreeParams(self.weights, self.parents, chances_of(self.logits))
 
 
 def unpack_members(kept: list[Float], n_components: int) -> TreeMembers:
@@ -45,7 +49,7 @@ def unpack_members(kept: list[Float], n_components: int) -> TreeMembers:
     return TreeMembers(
         weights,
         parents.reshape(-1, n_columns).astype(np.int32),
-        on_given.reshape(-1, n_columns, 2),
+        logits_of(on_given.reshape(-1, n_columns, 2)),
         np.repeat(np.arange(len(kept)), n_components),
     )
 
@@ -67,14 +71,15 @@ class AveragedTrees(Model):
     best: Annotated[Any, TreeModel] = None
     held: TreeMembers = field(
         default_factory=lambda: TreeMembers(
-            np.empty(0), np.empty((0, 0), np.int32), np.empty((0, 0, 2)), np.empty(0, np.int64)
+            np.empty(0), np.empty((0, 0), np.int32), np.empty((0, 0, 2), np.float32), np.empty(0, np.int64)
         )
     )
 
     def precompute(self, params: TreeParams) -> AveragedPrecomputed:
         """Logarithms, once per question."""
         starts = starts_of(self.held.owner)
-        flat = TreeParams(self.held.weights / len(starts), self.held.parents, self.held.on_given)
+        flat = self.held.flat()
+        flat = flat._replace(weights=flat.weights / len(starts))
         return AveragedPrecomputed(self.best.precompute(params), precomputed_trees(flat), starts)
 
     @property
@@ -123,8 +128,8 @@ class AveragedTrees(Model):
 
     def sample_rows(self, params: TreeParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) of random starts, and the start of each."""
-        weights = self.held.weights / self.held.weights.sum()
-        cells, trees = self._flat.sample_rows(TreeParams(weights, self.held.parents, self.held.on_given), n, rng)
+        flat = self.held.flat()
+        cells, trees = self._flat.sample_rows(flat._replace(weights=flat.weights / flat.weights.sum()), n, rng)
         return cells, self.held.owner[trees]
 
     def n_free(self, params: TreeParams) -> int:

@@ -12,25 +12,29 @@ from ...base.averaging import AveragingMixin
 from ...data.block import Block, Float
 from ...engine.protocols import Causes, Model
 from ...maths.latent_class import chosen_classes
+from ...maths.members import chances_of, logits_of
 from .messages import all_chances, chances_at, drawn_at
-from .model import HiddenTreeModel
+from .model import HiddenTreeModel, lines_of
 from .params import HiddenParams, HiddenPrecomputed, precomputed_states
 
 
 class HiddenMembers(NamedTuple):
-    """The tables of all starts (B)."""
+    """The tables of all starts (B), in float32."""
 
     parents: Annotated[Any, of.places("D", below="D", dtype="int32")]
-    moves: Annotated[Float, of.shares("B", "D", "K", "K")]
-    probs: Annotated[Float, of.chances("B", "D", "K")]
+    moves: Annotated[Any, of.Array(("B", "D", "K", "K"), "float32", least=0.0, most=1.0)]
+    logits: Annotated[Any, of.logits("B", "D", "K")]
 
     def each(self) -> list[HiddenParams]:
         """The parameters of every start."""
-        return [HiddenParams(self.parents, moves, probs) for moves, probs in zip(self.moves, self.probs)]
+        return [
+            HiddenParams(self.parents, lines_of(moves.astype(np.float64)), chances_of(logits))
+            for moves, logits in zip(self.moves, self.logits)
+        ]
 
     def contradiction(self) -> str | None:
         """What is wrong with the members as a whole."""
-        model = HiddenTreeModel(self.probs.shape[2])
+        model = HiddenTreeModel(self.logits.shape[2])
         return next((told for params in self.each() if (told := model.misfit(params)) is not None), None)
 
 
@@ -49,7 +53,9 @@ class AveragedHiddenTrees(Model):
     average: Annotated[str, of.words("mean", "joint")] = "mean"
     best: Annotated[Any, HiddenTreeModel] = None
     held: HiddenMembers = field(
-        default_factory=lambda: HiddenMembers(np.empty(0, np.int32), np.empty((0, 0, 1, 1)), np.empty((0, 0, 1)))
+        default_factory=lambda: HiddenMembers(
+            np.empty(0, np.int32), np.empty((0, 0, 1, 1), np.float32), np.empty((0, 0, 1), np.float32)
+        )
     )
 
     def precompute(self, params: HiddenParams) -> AveragedPrecomputed:
@@ -137,5 +143,5 @@ class AveragingHiddenMixin(AveragingMixin):
         vectors = np.stack(kept)
         moves = vectors[:, : n_columns * m * m].reshape(-1, n_columns, m, m)
         probs = vectors[:, n_columns * m * m :].reshape(-1, n_columns, m)
-        members = HiddenMembers(self._params.parents, moves, probs)
+        members = HiddenMembers(self._params.parents, moves.astype(np.float32), logits_of(probs))
         return AveragedHiddenTrees(m, self.average, model.answer_model(), members)
