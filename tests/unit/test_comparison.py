@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -363,15 +365,17 @@ def test_bad_requests(table):
 # What is said about it.
 
 
-def told(losses, n=4000, noise=0.02, structures=None):
-    """A comparison in which models have these mean losses."""
+def told(losses, n=4000, noise=0.02, structures=None, n_draws=3, sizes=(2, 3, 4), shaken=None):
+    """A comparison in which models have these mean losses; those of ``shaken`` differ by so much from draw to draw."""
     rng = np.random.default_rng(0)
     structures = structures or {}
     values = (rng.random(n) < 0.5).astype(np.uint8)
-    asked = Questions(np.repeat(np.arange(n // 4), 4), np.zeros(n, int), values)
+    draws = np.arange(n) * n_draws // n
+    asked = Questions(np.repeat(np.arange(n // 4), 4), np.zeros(n, int), values, draws)
     said, candidates = {}, []
     for name, loss in losses.items():
-        on = np.exp(-(loss + noise * rng.standard_normal(n)))
+        moved = (draws - (n_draws - 1) / 2) * (shaken or {}).get(name, 0.0)
+        on = np.exp(-(loss + moved + noise * rng.standard_normal(n)))
         said[name] = Answers(np.where(values == 1, on, 1 - on), None, "")
         structure = structures.get(name, {"independent": "none", "tree": "pairs"}.get(name, "class"))
         candidates.append(
@@ -384,7 +388,8 @@ def told(losses, n=4000, noise=0.02, structures=None):
             )
         )
     about = {name: [Fitted(3, 1.0, 5, True, "")] for name in losses}
-    plan = planned(TableSize(100, 5, 100), candidates_for(["mixture"]), 100, 1, 0.1, 0.1)
+    plan = planned(TableSize(100, 5, 100), candidates_for(["mixture"]), 100, n_draws, 0.1, 0.1)
+    plan = replace(plan, n_folds=n_draws, sizes=dict.fromkeys(losses, sizes))
     return Comparison.of(candidates, asked, said, np.arange(0), about, [], plan)
 
 
@@ -395,6 +400,7 @@ def test_verdicts():
     assert "Clearly worse: the trait (K=3)" in clear.verdict and "50% below independent columns" in clear.verdict
     pairs = told({"independent": 0.6, "tree": 0.3, "mixture": 0.4})
     assert pairs.finding_ == "pairs" and "predicts them better still" in pairs.verdict
+    assert pairs.headline.startswith("Columns depend on each other in pairs: no family with hidden causes")
     nothing = told({"independent": 0.6, "tree": 0.61, "mixture": 0.6001})
     assert nothing.finding_ == "nothing" and "Nothing to find" in nothing.verdict
     easier = told(
@@ -404,7 +410,44 @@ def test_verdicts():
         easier.best_ == "mixture" or "the mixture (K=3) is the easiest" in easier.verdict
     )
     both = told({"independent": 0.6, "tree": 0.5, "mixture": 0.3, "aspect": 0.3}, structures={"aspect": "shares"})
-    assert "cannot tell which" in both.verdict and both.multi_cause_ == "aspect"
+    assert "the data cannot tell which" in both.verdict and both.multi_cause_ == "aspect"
+
+
+def test_verdicts_say_no_more_than_was_tried():
+    """Few draws, sizes at the end of the search, fits that differ, a single family: words are weaker."""
+    losses = {"independent": 0.6, "tree": 0.5, "mixture": 0.3, "aspect": 0.3, "trait": 0.45}
+    few = told(losses, n_draws=2, structures={"aspect": "shares"})
+    assert "learly" not in few.verdict and "Worse in these fits: the trait (K=3)." in few.verdict
+    assert "these fits cannot tell which" in few.headline
+    edge = told(losses, sizes=(2, 3))
+    assert "the mixture (K=3) predicts hidden cells best" in edge.verdict and edge.row("mixture")["at_edge"]
+    assert "That is its largest size that was tried; larger ones may predict better still." in edge.verdict
+    assert "Worse, at the largest size that was tried: the trait (K=3)." in edge.verdict
+    assert "Clearly worse" not in edge.verdict
+    losses["trait"] = 0.4
+    assert "Clearly worse: the trait" in told(losses).verdict
+    moving = told(losses, shaken={"trait": 0.2})
+    assert "the trait (K=3) is indistinguishable" in moving.verdict.replace(
+        "and the trait (K=3) are", "the trait (K=3) is"
+    )
+    alone = told({"independent": 0.6, "tree": 0.5, "mixture": 0.3})
+    assert alone.headline == "One family was tried, the mixture: every row belongs to one hidden class."
+
+
+def test_kinds_of_row_scores_are_ranked_apart():
+    values = np.array([0, 1] * 50)
+    on = np.where(values == 1, 0.7, 0.3)
+    said = {
+        "independent": Answers(np.full(100, 0.5), np.full(20, -9.0), "exact"),
+        "tree": Answers(on, np.full(20, -8.0), "exact"),
+        "mixture": Answers(on, np.full(20, -5.0), "estimate"),
+    }
+    about = {name: [Fitted(None, 1.0, 5, True, "")] for name in said}
+    plan = planned(TableSize(100, 5, 100), candidates_for(["mixture"]), 100, 1, 0.1, 0.1)
+    asked = Questions(np.arange(100), np.zeros(100, int), values)
+    found = Comparison.of(candidates_for(["mixture"]), asked, said, np.arange(20), about, [], plan)
+    assert found.row("tree")["row_below_best"] == found.row("mixture")["row_below_best"] == 0.0
+    assert found.row("independent")["row_below_best"] == pytest.approx(1.0)  # to the tree, not to the estimate
 
 
 def test_bounds_are_not_ranked():
@@ -430,7 +473,10 @@ def test_bounds_are_not_ranked():
 def test_frame_and_estimator(table):
     found = compare(table, ["mixture"], **QUICK)
     assert found.to_frame()["model"].iloc[0] == found.table[0]["model"] and repr(found) == found.verdict
-    assert found.estimator("mixture").n_components == found.row("mixture")["size"]
+    again = found.estimator("mixture")
+    assert again.n_components == found.row("mixture")["size"]
+    full = found.candidate("mixture").full
+    assert full and {name: getattr(again, name) for name in full} == dict(full)  # as it was compared
 
 
 def test_families_that_do_not_fit_the_budget_are_left_out_and_told_of(table):

@@ -188,6 +188,7 @@ class _Task(NamedTuple):
     n_rows: int
     function: Callable[..., Any]  # what is done with the fitted model
     what: str  # in words
+    seed: int
 
 
 def size_loss(hidden: HiddenRows, one: Candidate, size: Any, options: Any, seed: int, n_jobs: int | None) -> Any:
@@ -293,7 +294,7 @@ class _Job:
         left = [i for i in range(len(tasks)) if i not in found]
         for i in found:
             self.spent(tasks[i])
-        calls = [(tasks[i].one, tasks[i].size, tasks[i].options, self.seed, self.fit_jobs) for i in left]
+        calls = [(tasks[i].one, tasks[i].size, tasks[i].options, tasks[i].seed, self.fit_jobs) for i in left]
         together = Together(shared, self.side_jobs, self.client, "processes")
         one_by_one = together.width == 1
         if left and one_by_one:
@@ -329,6 +330,7 @@ class _Job:
                     len(rows),
                     size_loss,
                     "choosing its size",
+                    self.seed,
                 )
                 for one in candidates
                 for size in left[one.name]
@@ -359,11 +361,13 @@ class _Job:
     ) -> dict[str, _Asked]:
         """Fit all, and ask about hidden cells and held-out rows."""
         of = f" (draw {fold + 1} of {self.plan.n_folds})" if self.plan.n_folds > 1 else ""
+        # Every draw has starts of its own, so that the differences between draws tell of fits, too.
+        seed = self.seed if fold == 0 else int(stream(self.seed, "seeds", fold).integers(2**31))
         tasks = []
         for one in candidates:
             size = chosen[one.name]
             key, n_rows = f"compare {fold} {one.name} {size}", hidden.shape[0]
-            tasks.append(_Task(key, one, size, one.full, n_rows, answers_of, f"predicting{of}"))
+            tasks.append(_Task(key, one, size, one.full, n_rows, answers_of, f"predicting{of}", seed))
         out = {}
         for task, (content, arrays) in zip(tasks, self.gathered((hidden, held), tasks)):
             about = Fitted(task.size, content["seconds"], content["n_iter"], content["settled"], content["note"])
@@ -385,7 +389,9 @@ class _Job:
         self, candidates: list[Candidate], questions: list[Questions], answers: dict[str, list[_Asked]]
     ) -> Comparison:
         """Put the folds together; a model that failed in one of them is left out."""
-        asked = Questions(*(np.concatenate(parts) for parts in zip(*questions)))
+        rows, columns, values = (np.concatenate(parts) for parts in zip(*(one[:3] for one in questions)))
+        draws = np.repeat(np.arange(len(questions)), [len(one.values) for one in questions])
+        asked = Questions(rows, columns, values, draws)
         said: dict[str, Answers] = {}
         for name, parts in answers.items():
             if any(part.probabilities is None for part in parts):

@@ -10,10 +10,11 @@ import numpy as np
 from ..base import frame_of
 from ..errors import FitError
 from ..families import BY_NAME, SEVERAL_CAUSES, STORIES
-from .candidates import Candidate, size_text
+from .candidates import Candidate, measure, size_text
 from .hidden_cells import log_losses
 from .plan import Plan
 from .scores import (
+    ENOUGH_DRAWS,
     Answers,
     Paired,
     Questions,
@@ -49,7 +50,8 @@ class Comparison:
     table : list of dict
         One row per model, best first: ``log_loss`` of hidden cells with ``above_best`` and its paired standard error ``se``;
         ``auc``, ``brier``, ``calibration_error``; ``row_log_likelihood`` of held-out rows, its kind, and ``row_below_best``
-        with ``row_se`` (bounds are not ranked); ``size``; ``note``.
+        with ``row_se`` (exact and estimated ones are ranked apart, bounds not at all); ``size`` and ``at_edge``, whether that
+        is the largest that was tried; ``note``.
     best_ : str
         The family with the smallest log-loss.
     chosen_ : str
@@ -105,20 +107,21 @@ class Comparison:
             row: dict[str, Any] = {"model": one.name, "title": one.title, "structure": one.structure}
             row.update(_size_of(about[one.name]))
             row["size_text"] = size_text(row["size"], one.limit)
+            row["at_edge"] = not one.limit and _at_edge(row["size"], plan.sizes.get(one.name, ()))
             if one.name in said:
                 row.update(_cell_scores(one.name, best, asked, said, losses))
                 row.update(_row_scores(one.name, rows_best, said, held))
             table.append(row)
         table.sort(key=lambda row: row.get("log_loss", np.inf))
-        against = {name: paired(losses[name], losses[best], asked.rows) for name in said}
+        against = {name: paired(losses[name], losses[best], asked.rows, asked.draws) for name in said}
         finding = _finding(best, against)
         several = next(
             (row["model"] for row in table if row["structure"] in SEVERAL_CAUSES and "log_loss" in row), None
         )
         chosen = _easiest(table, best)
-        headline = _headline(table, best, finding, against)
+        headline = _headline(table, best, finding, against, plan.n_folds)
         tried = [row for row in table if row["model"] not in plan.left_out]
-        verdict = f"{headline} {_verdict(tried, best, chosen, finding, against, asked)}"
+        verdict = f"{headline} {_verdict(tried, best, chosen, finding, against, asked, plan.n_folds)}"
         if plan.left_out:
             untried = [one.title for one in candidates if one.name in plan.left_out]
             verdict += f" Not tried, to keep to the budget: {', '.join(untried)}."
@@ -146,9 +149,10 @@ class Comparison:
         return next(row for row in self.table if row["model"] == name)
 
     def estimator(self, name: str | None = None, random_state: int = 0, n_jobs: int | None = None) -> Any:
-        """The named model (by default the best) with its chosen size, unfitted, with the options of the family itself."""
+        """The named model (by default the best), unfitted, with the size and the options with which it was compared."""
         name = self.best_ if name is None else name
-        return self.candidate(name).estimator(self.row(name)["size"], {}, random_state, n_jobs)
+        one = self.candidate(name)
+        return one.estimator(self.row(name)["size"], one.full, random_state, n_jobs)
 
     def to_frame(self) -> Any:
         """The table as a pandas frame."""
@@ -189,7 +193,7 @@ def _cell_scores(
 ) -> dict[str, Any]:
     """Scores of hidden cells."""
     on = said[name].probabilities
-    against = paired(losses[name], losses[best], asked.rows)
+    against = paired(losses[name], losses[best], asked.rows, asked.draws)
     return {
         "log_loss": float(losses[name].mean()),
         "above_best": against.difference,
@@ -202,20 +206,26 @@ def _cell_scores(
     }
 
 
-def _best_rows(said: dict[str, Answers]) -> str | None:
-    """The model with the largest log-likelihood of held-out rows; bounds do not compete."""
-    ranked = [name for name, a in said.items() if a.row_scores is not None and a.row_kind != "lower bound"]
-    return max(ranked, key=lambda name: float(said[name].row_scores.mean()), default=None)
+def _best_rows(said: dict[str, Answers]) -> dict[str, str]:
+    """By kind, exact or estimated, the model with the largest log-likelihood of held-out rows; bounds do not compete."""
+    out: dict[str, str] = {}
+    for name, one in said.items():
+        if one.row_scores is None or one.row_kind == "lower bound":
+            continue
+        before = out.get(one.row_kind)
+        if before is None or one.row_scores.mean() > said[before].row_scores.mean():
+            out[one.row_kind] = name
+    return out
 
 
-def _row_scores(name: str, best: str | None, said: dict[str, Answers], held: Any) -> dict[str, Any]:
-    """Scores of held-out rows."""
+def _row_scores(name: str, best_of: dict[str, str], said: dict[str, Answers], held: Any) -> dict[str, Any]:
+    """Scores of held-out rows, beside the best of the same kind."""
     scores, kind = said[name].row_scores, said[name].row_kind
     if scores is None:
         return {"row_log_likelihood": None, "row_kind": "none"}
     out = {"row_log_likelihood": float(scores.mean()), "row_kind": kind, "n_held": len(scores)}
-    if best is not None and kind != "lower bound":
-        against = paired(said[best].row_scores, scores, held)
+    if kind in best_of:
+        against = paired(said[best_of[kind]].row_scores, scores, held)
         out.update(row_below_best=against.difference, row_se=against.se)
     return out
 
@@ -238,7 +248,13 @@ def _named(row: dict[str, Any]) -> str:
 
 
 def _verdict(
-    table: list[dict[str, Any]], best: str, chosen: str, finding: str, against: dict[str, Paired], asked: Questions
+    table: list[dict[str, Any]],
+    best: str,
+    chosen: str,
+    finding: str,
+    against: dict[str, Paired],
+    asked: Questions,
+    n_draws: int,
 ) -> str:
     """The result in sentences."""
     scored = [row for row in table if "log_loss" in row]
@@ -257,25 +273,30 @@ def _verdict(
         f"{_named(top)} predicts hidden cells best: log-loss {top['log_loss']:.4f} nats per cell, {share:.0%} below "
         f"independent columns ({alone:.4f})"
     )
-    tree = against["tree"]
+    tree, several = against["tree"], n_draws >= ENOUGH_DRAWS
     if finding == "pairs":
         verb = "predicts them better still" if tree.z < -APART else "does as well"
         lines.append(f"{opening}. But a tree of column pairs (Chow-Liu) {verb}: pairs explain what hidden causes do.")
     else:
-        how = "clearly" if tree.z > CLEARLY else "" if tree.z > APART else "not surely"
+        how = "clearly" if tree.z > CLEARLY and several else "" if tree.z > APART else "not surely"
         lines.append(f"{opening}, and {how + ' ' if how else ''}better than a tree of column pairs (Chow-Liu).")
+    if top["at_edge"]:
+        lines.append("That is its largest size that was tried; larger ones may predict better still.")
     rivals = [row for row in scored if row["model"] != best and row["structure"] not in ("none", "pairs")]
-    groups: dict[str, list[str]] = {"near": [], "worse": [], "clearly": []}
+    groups: dict[str, list[str]] = {"near": [], "worse": [], "clearly": [], "edge": []}
     for row in rivals:
         z = against[row["model"]].z
-        groups["near" if z <= APART else "worse" if z <= CLEARLY else "clearly"].append(_named(row))
+        far = "edge" if row["at_edge"] else "clearly" if z > CLEARLY and several else "worse"
+        groups["near" if z <= APART else far].append(_named(row))
     if groups["near"]:
         one = "is" if len(groups["near"]) == 1 else "are"
         lines.append(
             f"{_joined(groups['near'])} {one} indistinguishable from it (within {APART:g} paired standard errors)."
         )
     if groups["worse"]:
-        lines.append(f"Worse: {_joined(groups['worse'])}.")
+        lines.append(f"Worse{'' if several else ' in these fits'}: {_joined(groups['worse'])}.")
+    if groups["edge"]:
+        lines.append(f"Worse, at the largest size that was tried: {_joined(groups['edge'])}.")
     if groups["clearly"]:
         lines.append(f"Clearly worse: {_joined(groups['clearly'])}.")
     if chosen != best:
@@ -287,7 +308,12 @@ def _verdict(
     return " ".join(lines)
 
 
-def _headline(table: list[dict[str, Any]], best: str, finding: str, against: dict[str, Paired]) -> str:
+def _at_edge(size: Any, tried: tuple[Any, ...]) -> bool:
+    """Whether a size is the largest of those that were tried."""
+    return size is not None and len(tried) > 0 and measure(size) >= max(measure(one) for one in tried)
+
+
+def _headline(table: list[dict[str, Any]], best: str, finding: str, against: dict[str, Paired], n_draws: int) -> str:
     """What the best families say about rows."""
     if finding == "nothing":
         return "Nothing to find: no family predicts hidden cells better than independent columns do."
@@ -296,7 +322,15 @@ def _headline(table: list[dict[str, Any]], best: str, finding: str, against: dic
     stories = [s for s in dict.fromkeys([scored[best], *near]) if s not in ("other", "none", "pairs")]
     if scored[best] == "other" or not stories:
         return "A model that was brought along predicts best; what it says about rows is its own."
+    if finding == "pairs":
+        return (
+            "Columns depend on each other in pairs: no family with hidden causes predicts better than a tree of pairs."
+        )
+    families = [row for row in table if "log_loss" in row and row["structure"] not in ("none", "pairs")]
+    if len(families) == 1:
+        return f"One family was tried, {families[0]['title']}: {STORIES[stories[0]]}."
     if len(stories) == 1:
         story = STORIES[stories[0]]
         return f"{story[0].upper()}{story[1:]}."
-    return f"One of these, and the data cannot tell which: {'; or '.join(STORIES[s] for s in stories)}."
+    who = "the data" if n_draws >= ENOUGH_DRAWS else "these fits"
+    return f"One of these, and {who} cannot tell which: {'; or '.join(STORIES[s] for s in stories)}."

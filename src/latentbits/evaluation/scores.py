@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+ENOUGH_DRAWS = 3  # to tell how much fits differ
 N_BINS = 20
 
 
@@ -25,6 +26,7 @@ class Questions(NamedTuple):
     rows: Any  # (m,) row of the table of every hidden cell
     columns: Any  # (m,)
     values: Any  # (m,) 0 or 1
+    draws: Any = None  # (m,) the draw of hidden cells, each with fits of its own
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,11 @@ class Paired:
         return self.difference / self.se
 
 
-def paired(first: Any, second: Any, groups: Any) -> Paired:
+def paired(first: Any, second: Any, groups: Any, draws: Any = None) -> Paired:
     """Mean of ``first - second`` over cells; cells of one group (row) are not independent of each other.
+
+    With three or more ``draws`` of cells, of which each was predicted by a fit of its own, the standard error is at least
+    that of the mean over draws: fits differ, too.
 
     Examples
     --------
@@ -57,7 +62,15 @@ def paired(first: Any, second: Any, groups: Any) -> Paired:
     if n < 2:
         return Paired(float(mean), float("inf"))
     spread = ((sums - mean * counts) ** 2).sum() * n / (n - 1)
-    return Paired(float(mean), float(np.sqrt(spread) / len(difference)))
+    return Paired(float(mean), max(float(np.sqrt(spread) / len(difference)), _between(difference, draws)))
+
+
+def _between(difference: Any, draws: Any) -> float:
+    """Standard error of the mean over draws; 0 if there are too few to tell."""
+    if draws is None or len(found := np.unique(draws)) < ENOUGH_DRAWS:
+        return 0.0
+    means = np.array([difference[draws == draw].mean() for draw in found])
+    return float(means.std(ddof=1) / np.sqrt(len(means)))
 
 
 def auc(values: Any, probabilities: Any) -> float:
