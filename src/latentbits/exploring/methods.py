@@ -52,11 +52,11 @@ def _of_comparison(found: Exploration) -> list[str]:
         f"{rows}{held}). The size of each family was chosen by successive halving on a second set of hidden cells, which was "
         "not used for the comparison. Log-loss is the mean negative logarithm of the probability that a model gave to the "
         "value of a hidden cell, in nats; differences are paired cell by cell, and their standard errors allow for the cells "
-        "of one row being alike. Two baselines stand beside: independent columns, and the Chow-Liu tree, in which every "
-        "column depends on one other.",
+        "of one row being alike and, from three draws on, for fits that differ from draw to draw. Two baselines stand "
+        "beside: independent columns, and the Chow-Liu tree, in which every column depends on one other.",
         "Log-likelihoods of held-out rows are exact, or estimates where a family has no closed form (importance sampling, "
-        "quadrature, means over draws, or the empirical distribution of the training rows' unknowns); lower bounds are named "
-        "as such and are not ranked.",
+        "quadrature, means over draws, or the empirical distribution of the training rows' unknowns); exact ones and "
+        "estimates are ranked apart, lower bounds are named as such and not ranked.",
         "Calibration is measured on the hidden cells: in bins with equally many cells the mean predicted probability is set "
         "against the share of ones.",
     ]
