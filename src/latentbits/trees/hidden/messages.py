@@ -50,7 +50,7 @@ def heard(block: Block, precomputed: HiddenPrecomputed, asked: tuple[Any, Any] |
     rows = np.arange(block.n_rows)
     count_stops(lists, rows, parents, seen, begin)
     each = width * 3 * precomputed.moves.itemsize * max(1.0, begin[-1] / max(1, block.n_rows))
-    step, empty = max(16, int(MOST_BYTES / each)), np.empty(0, precomputed.moves.dtype)
+    step, empty = max(8, int(MOST_BYTES / each)), np.empty(0, precomputed.moves.dtype)
     room = [empty, empty, empty]
     for low in range(0, block.n_rows, step):
         some = rows[low : low + step]
