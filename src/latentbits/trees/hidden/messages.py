@@ -64,7 +64,7 @@ def heard(block: Block, precomputed: HiddenPrecomputed, asked: tuple[Any, Any] |
         upward, message, spare = (part[: n_stops * width].reshape(n_stops, width) for part in room)
         upward[:] = 1.0
         scores = np.full(len(some), precomputed.zeros.scale.sum())
-        shifts, far = np.zeros((n_stops, width), np.int16), np.zeros(n_stops, np.uint8)
+        shifts, far = np.zeros((n_stops, width), np.int32), np.zeros(n_stops, np.uint8)
         send_up(stops, precomputed.order, precomputed.moves, precomputed.zeros, upward, message, shifts, far, scores)
         yield Heard(some, stops, scores, upward, message, spare)
 

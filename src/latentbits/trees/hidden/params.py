@@ -54,7 +54,7 @@ def precomputed_states(params: HiddenParams, dtype: Any = np.float64) -> HiddenP
     parents = np.array(params.parents, np.int32)  # those of files cannot be written: a kind of their own
     moves, probs = np.array(params.moves, np.float64, order="C"), np.array(params.probs, np.float64, order="C")
     order, shape = downward(parents), probs.shape
-    base, shifts = np.empty((shape[0], 3, shape[1])), np.zeros(shape, np.int64)
+    base, shifts = np.empty((shape[0], 3, shape[1])), np.zeros(shape, np.int32)
     zero, message, scale = np.empty(shape), np.empty(shape), np.empty(shape[0])
     send_zeros(order, parents, moves, probs, np.ones(shape), base, shifts, zero, message, scale)
     zeros = Zeros(base.astype(dtype), shifts, (1.0 / message).astype(dtype), scale, shifts.any(axis=1))
