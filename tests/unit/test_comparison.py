@@ -430,6 +430,8 @@ def test_verdicts_say_no_more_than_was_tried():
     assert "the trait (K=3) is indistinguishable" in moving.verdict.replace(
         "and the trait (K=3) are", "the trait (K=3) is"
     )
+    pairs = told({"independent": 0.6, "tree": 0.3005, "mixture": 0.3, "aspect": 0.45}, noise=0.05)
+    assert "columns depend on each other in pairs" in pairs.headline and "cannot tell which" in pairs.headline
     alone = told({"independent": 0.6, "tree": 0.5, "mixture": 0.3})
     assert alone.headline == "One family was tried, the mixture: every row belongs to one hidden class."
 

@@ -283,15 +283,64 @@ def test_averaged_starts_and_files(tmp_path):
 
 def test_modules():
     parents, strength = np.array([0, 0, 1, 2, 4]), np.array([0.0, 0.5, 0.01, 0.4, 0.0])
-    assert [one.columns for one in modules_of(parents, strength)] == [[0, 1], [2, 3], [4]]
-    assert [one.columns for one in modules_of(parents, strength, 2)] == [[0, 1, 2, 3], [4]]
-    assert [len(one.columns) for one in modules_of(parents, strength, 5)] == [1] * 5
+    assert [one.columns for one in modules_of(parents, strength, 1000)] == [[0, 1], [2, 3], [4]]
+    assert [one.columns for one in modules_of(parents, strength, 1000, 2)] == [[0, 1, 2, 3], [4]]
+    assert [len(one.columns) for one in modules_of(parents, strength, 1000, 5)] == [1] * 5
+    assert [len(one.columns) for one in modules_of(parents, strength, 4)] == [1] * 5  # four rows tell nothing
     model = HiddenTree(2, n_init=1, random_state=0).fit(make_trees(80, 5, 1, random_state=0).data)
     for bad in (0, 6, 2.5):
         with pytest.raises(InputError, match="n_modules must be a whole number"):
             model.modules_table(bad)
     with pytest.raises(InputError, match="there is no column"):
         model.states(np.zeros((1, 5)), 9)
+
+
+def test_chance_makes_no_modules():
+    """Two groups with causes of their own among columns that have nothing to do with any other."""
+    rng = np.random.default_rng(0)
+    causes = rng.random((1500, 2)) < 0.5
+    X = np.hstack((np.repeat(causes, 5, axis=1) ^ (rng.random((1500, 10)) < 0.1), rng.random((1500, 20)) < 0.5))
+    model = HiddenTree(2, n_init=1, tol=1e-5, random_state=0).fit(X.astype(float))
+    found = [sorted(map(int, one["features"])) for one in model.modules_table() if len(one["features"]) > 1]
+    assert sorted(found) == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+    alone = HiddenTree(2, n_init=1, tol=1e-5, random_state=0).fit(X[:, 10:].astype(float))
+    assert all(len(one["features"]) == 1 for one in alone.modules_table())
+
+
+def test_heavy_rows_weigh_in_every_step():
+    """A table of mostly empty rows: the start is already better than independent columns."""
+    rng = np.random.default_rng(0)
+    X = ((rng.random((20_000, 1)) < 0.1) & (rng.random((20_000, 16)) < 0.5)).astype(float)
+    start = HiddenTree(4, n_init=1, max_iter=1, random_state=0)
+    with pytest.warns(latentbits.errors.NotConvergedWarning):
+        start.fit(X)
+    p = X.mean(axis=0)
+    independent = (X * np.log(p) + (1 - X) * np.log(1 - p)).sum(axis=1).mean()
+    assert start.score(X) > 0.7 * independent
+
+
+def test_starts_have_the_same_bits_for_all_threads_of_blas():
+    from threadpoolctl import threadpool_limits
+
+    X = make_mixture(3000, 30, 4, random_state=0).data
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            found.append(HiddenTree(8, n_init=1, tol=1e-3, random_state=0).fit(X).moves_.tobytes())
+    assert found[0] == found[1]
+
+
+def test_files_without_hope_are_refused():
+    """Moves of zero would let messages of zeros vanish."""
+    parents, probs = np.array([0, 0], np.int32), np.full((2, 2), 0.5)
+    model = HiddenTreeModel(2)
+    assert (
+        model.misfit(HiddenParams(parents, np.tile(np.eye(2), (2, 1, 1)), probs)) == "must hold shares of 1e-09 or more"
+    )
+    assert model.misfit(HiddenParams(parents, np.full((2, 2, 2), 0.4), probs)) == "must hold shares that sum to one"
+    assert model.misfit(HiddenParams(np.array([1, 0], np.int32), np.full((2, 2, 2), 0.5), probs)).startswith(
+        "must hold a tree"
+    )
 
 
 def test_pictures():

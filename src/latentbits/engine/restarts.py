@@ -15,6 +15,7 @@ from .bookmarks import Bookmark, Paused, Restart, Run, best_of, merit, read_run,
 from .em import EMOptions, Point, State, Step, em, seen_in_double
 from .events import Begin, End, Listener, Progress
 from .protocols import HasRowState, Model, Params, Rows, SummarisesRestarts, Sweep
+from .sweep import one_blas_thread
 from .together import Together
 
 # Two starts that end closer than this (relative) are said to have found the same value.
@@ -49,8 +50,9 @@ class Starts:
         return replace(self, sweep=sweep)
 
     def params(self, restart: int) -> Params:
-        """Starting parameters."""
-        return self.init(self.sweep, self.seed, restart)
+        """Starting parameters; their bits do not depend on how many threads BLAS has."""
+        with one_blas_thread():
+            return self.init(self.sweep, self.seed, restart)
 
     def __call__(self, restart: int) -> Point:
         params = self.params(restart)

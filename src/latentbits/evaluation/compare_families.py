@@ -64,8 +64,9 @@ def compare(
         The data.
     models : "all" or list
         Names of families ("mixture", "variational", "bayesian", "dp", "aspect", "noisy-or", "logistic", "trait", "gtm",
-        "boltzmann"), estimators, models of scikit-learn as :class:`~latentbits.evaluation.Adapted`, or (name, model) pairs.
-        Independent columns and the Chow-Liu tree always stand beside.
+        "boltzmann", "trees", "hidden-tree"), estimators, models of scikit-learn as
+        :class:`~latentbits.evaluation.Adapted`, or (name, model) pairs.  Independent columns and the Chow-Liu tree always
+        stand beside.
     cells : float
         Share of cells to hide for the comparison, and again for the choice of sizes (at most a million each).
     rows : float

@@ -29,6 +29,7 @@ from .scores import (
 APART = 2.0
 CLEARLY = 4.0
 SOMETHING = 2.5
+BASELINES = ("independent", "tree")
 
 
 class Fitted(NamedTuple):
@@ -106,11 +107,13 @@ class Comparison:
         for one in candidates:
             row: dict[str, Any] = {"model": one.name, "title": one.title, "structure": one.structure}
             row.update(_size_of(about[one.name]))
+            if one.structure == "paired classes" and row["size"] == 1:
+                row["structure"] = "pairs"  # one class is one tree
             row["size_text"] = size_text(row["size"], one.limit)
             row["at_edge"] = not one.limit and _at_edge(row["size"], plan.sizes.get(one.name, ()))
             if one.name in said:
                 row.update(_cell_scores(one.name, best, asked, said, losses))
-                row.update(_row_scores(one.name, rows_best, said, held))
+                row.update(_row_scores(one.name, rows_best, said, held, plan.n_folds))
             table.append(row)
         table.sort(key=lambda row: row.get("log_loss", np.inf))
         against = {name: paired(losses[name], losses[best], asked.rows, asked.draws) for name in said}
@@ -119,8 +122,8 @@ class Comparison:
             (row["model"] for row in table if row["structure"] in SEVERAL_CAUSES and "log_loss" in row), None
         )
         chosen = _easiest(table, best)
-        headline = _headline(table, best, finding, against, plan.n_folds)
         tried = [row for row in table if row["model"] not in plan.left_out]
+        headline = _headline(tried, best, finding, against, plan.n_folds)
         verdict = f"{headline} {_verdict(tried, best, chosen, finding, against, asked, plan.n_folds)}"
         if plan.left_out:
             untried = [one.title for one in candidates if one.name in plan.left_out]
@@ -218,14 +221,17 @@ def _best_rows(said: dict[str, Answers]) -> dict[str, str]:
     return out
 
 
-def _row_scores(name: str, best_of: dict[str, str], said: dict[str, Answers], held: Any) -> dict[str, Any]:
-    """Scores of held-out rows, beside the best of the same kind."""
+def _row_scores(
+    name: str, best_of: dict[str, str], said: dict[str, Answers], held: Any, n_draws: int
+) -> dict[str, Any]:
+    """Scores of held-out rows, the same in every draw, beside the best of the same kind."""
     scores, kind = said[name].row_scores, said[name].row_kind
     if scores is None:
         return {"row_log_likelihood": None, "row_kind": "none"}
     out = {"row_log_likelihood": float(scores.mean()), "row_kind": kind, "n_held": len(scores)}
     if kind in best_of:
-        against = paired(said[best_of[kind]].row_scores, scores, held)
+        draws = np.arange(len(scores)) * n_draws // max(1, len(scores))
+        against = paired(said[best_of[kind]].row_scores, scores, held, draws)
         out.update(row_below_best=against.difference, row_se=against.se)
     return out
 
@@ -282,7 +288,7 @@ def _verdict(
         lines.append(f"{opening}, and {how + ' ' if how else ''}better than a tree of column pairs (Chow-Liu).")
     if top["at_edge"]:
         lines.append("That is its largest size that was tried; larger ones may predict better still.")
-    rivals = [row for row in scored if row["model"] != best and row["structure"] not in ("none", "pairs")]
+    rivals = [row for row in scored if row["model"] not in (best, *BASELINES)]
     groups: dict[str, list[str]] = {"near": [], "worse": [], "clearly": [], "edge": []}
     for row in rivals:
         z = against[row["model"]].z
@@ -319,15 +325,15 @@ def _headline(table: list[dict[str, Any]], best: str, finding: str, against: dic
         return "Nothing to find: no family predicts hidden cells better than independent columns do."
     scored = {row["model"]: row["structure"] for row in table if "log_loss" in row}
     near = [scored[name] for name in scored if name != best and against[name].z <= APART]
-    stories = [s for s in dict.fromkeys([scored[best], *near]) if s not in ("other", "none", "pairs")]
+    stories = [s for s in dict.fromkeys([scored[best], *near]) if s not in ("other", "none")]
     if scored[best] == "other" or not stories:
         return "A model that was brought along predicts best; what it says about rows is its own."
     if finding == "pairs":
         return (
             "Columns depend on each other in pairs: no family with hidden causes predicts better than a tree of pairs."
         )
-    families = [row for row in table if "log_loss" in row and row["structure"] not in ("none", "pairs")]
-    if len(families) == 1:
+    families = [row for row in table if row["model"] not in BASELINES]
+    if len(families) == 1 and len(stories) == 1:
         return f"One family was tried, {families[0]['title']}: {STORIES[stories[0]]}."
     if len(stories) == 1:
         story = STORIES[stories[0]]

@@ -141,6 +141,7 @@ class FittedFamily:
         names, out = self.model._feature_names(), []
         for called, _, parents, on_given, chances in list(self.model._trees())[:most]:
             strength = edge_strengths(parents, on_given, chances)
+            n_edges = int((parents != np.arange(len(parents))).sum())
             drawn = strongest_edges(parents, strength, most_edges)
             shown = shown_columns(parents, drawn) if drawn else []
             places, number = places_of(parents, drawn, shown), {d: i for i, d in enumerate(shown)}
@@ -149,7 +150,7 @@ class FittedFamily:
                 for d in drawn
             ]
             nodes = [[names[d], *places[d], float(chances[d])] for d in shown]
-            out.append({"name": called, "nodes": nodes, "edges": edges, "n_columns": len(parents)})
+            out.append({"name": called, "nodes": nodes, "edges": edges, "n_edges": n_edges})
         return [one for one in out if one["edges"]]
 
     def modules(self) -> list[dict[str, Any]]:

@@ -27,11 +27,12 @@ def places_of(parents: Any, drawn: list[int], shown: list[int]) -> dict[int, tup
     {0: (1, 0), 1: (1, 1), 2: (1, -1)}
     """
     below: dict[int, list[int]] = {d: [] for d in shown}
+    hanging = set(drawn)
     for d in sorted(drawn):
         below[int(parents[d])].append(d)
     out: dict[int, tuple[float, float]] = {}
     shift = 0.0
-    for root in (d for d in shown if d not in set(drawn)):
+    for root in (d for d in shown if d not in hanging):
         order, depth = [root], {root: 0}
         for d in order:
             for child in below[d]:

@@ -128,7 +128,9 @@ class HiddenTree(
         return COPIES * numbers + PER_START * int(self.n_init) + starts
 
     def _build_model(self, sums: Totals) -> HiddenTreeModel:
-        return HiddenTreeModel(int(self.n_states), sums.marginals, float(self.smoothing), bool(self.average_restarts))
+        return HiddenTreeModel(
+            int(self.n_states), sums.marginals, float(self.smoothing), sums.weight, bool(self.average_restarts)
+        )
 
     def _initializer(self, model: HiddenTreeModel) -> InitParams:
         return partial(led_start, model, *self._pairs, self.init)
@@ -167,8 +169,8 @@ class HiddenTree(
         Parameters
         ----------
         n_modules : int, optional
-            How many; by default the tree is cut where the columns of an edge tell less than a quarter as much about each
-            other as those of the middle edge.
+            How many; by default the tree is cut where two columns tell no more about each other than chance would, and
+            where they tell less than a quarter as much as the middle one of the other pairs.
 
         Returns
         -------
@@ -193,7 +195,8 @@ class HiddenTree(
         """The modules with the numbers of their columns."""
         self._check("n_modules", n_modules, Whole(1, others=(None,), most=self.n_features_in_))
         chances = self.weights_ @ self.components_
-        return modules_of(self.parents_[0], edge_strengths(self.parents_[0], self.on_given_[0], chances), n_modules)
+        strength = edge_strengths(self.parents_[0], self.on_given_[0], chances)
+        return modules_of(self.parents_[0], strength, self._single_model.total_weight, n_modules)
 
     def _trees(self) -> Iterator[tuple[str, float, Any, Any, Any]]:
         yield "all", 1.0, self.parents_[0], self.on_given_[0], self.weights_ @ self.components_

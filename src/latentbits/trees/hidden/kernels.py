@@ -30,7 +30,7 @@ SMALL, LARGE, TIMES = 2.0**-60, 2.0**60, 60
 def within_reach(values, shifts):
     """Scale numbers back into reach, one by one, and count in ``shifts`` how often."""
     for m in range(values.shape[0]):
-        while values[m] > LARGE:
+        while LARGE < values[m] < np.inf:
             values[m] *= SMALL
             shifts[m] += 1
         while 0.0 < values[m] < SMALL:
@@ -88,9 +88,13 @@ def send_zeros(order, parents, tables, probs, product, base, shifts, zero, messa
 
 
 @kernel
-def count_stops(lists, rows, parents, seen, begin):
-    """Fill ``begin`` (D + 1,) with where the stops of every column begin; ``seen`` (D,) are -1 before and after."""
+def count_stops(lists, rows, parents, seen, begin, by_row):
+    """Fill ``begin`` (D + 1,) with where the stops of every column begin, ``by_row`` (n,) with the stops of every row.
+
+    ``seen`` (D,) are -1 before and after.
+    """
     begin[:] = 0
+    by_row[:] = 0
     for r in range(rows.shape[0]):
         for indptr, indices in lists:
             for p in range(indptr[rows[r]], indptr[rows[r] + 1]):
@@ -98,6 +102,7 @@ def count_stops(lists, rows, parents, seen, begin):
                 while seen[d] != r:
                     seen[d] = r
                     begin[d + 1] += 1
+                    by_row[r] += 1
                     d = parents[d]
     for d in range(parents.shape[0]):
         begin[d + 1] += begin[d]

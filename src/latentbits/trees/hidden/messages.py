@@ -47,15 +47,14 @@ def heard(block: Block, precomputed: HiddenPrecomputed, asked: tuple[Any, Any] |
     nothing = np.zeros(block.n_rows + 1, np.int64), np.empty(0, np.int32)
     lists = block.ones.lists(), block.unknown_lists(), nothing if asked is None else asked
     seen, begin = np.full(len(parents), -1, np.int64), np.empty(len(parents) + 1, np.int64)
-    rows = np.arange(block.n_rows)
-    count_stops(lists, rows, parents, seen, begin)
-    each = width * 3 * precomputed.moves.itemsize * max(1.0, begin[-1] / max(1, block.n_rows))
-    step, empty = max(8, int(MOST_BYTES / each)), np.empty(0, precomputed.moves.dtype)
+    rows, by_row = np.arange(block.n_rows), np.empty(block.n_rows, np.int64)
+    count_stops(lists, rows, parents, seen, begin, by_row)
+    empty = np.empty(0, precomputed.moves.dtype)
     room = [empty, empty, empty]
-    for low in range(0, block.n_rows, step):
-        some = rows[low : low + step]
+    for low, high in _steps(by_row, MOST_BYTES // (3 * width * empty.itemsize)):
+        some = rows[low:high]
         begin = np.empty(len(parents) + 1, np.int64)
-        count_stops(lists, some, parents, seen, begin)
+        count_stops(lists, some, parents, seen, begin, by_row[low:high])
         n_stops = int(begin[-1])
         stops = Stops(begin, np.empty(n_stops, np.int64), np.empty(n_stops, np.int64), np.empty(n_stops, np.uint8))
         list_stops(lists, some, parents, seen, np.empty(len(parents), np.int64), *stops)
@@ -67,6 +66,16 @@ def heard(block: Block, precomputed: HiddenPrecomputed, asked: tuple[Any, Any] |
         shifts, far = np.zeros((n_stops, width), np.int32), np.zeros(n_stops, np.uint8)
         send_up(stops, precomputed.order, precomputed.moves, precomputed.zeros, upward, message, shifts, far, scores)
         yield Heard(some, stops, scores, upward, message, spare)
+
+
+def _steps(by_row: Any, most: int) -> Iterator[tuple[int, int]]:
+    """Rows that are looked at together: as many as have so many stops, and one at least."""
+    ends, low = np.cumsum(by_row), 0
+    while low < len(ends):
+        before = int(ends[low - 1]) if low else 0
+        high = max(low + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield low, high
+        low = high
 
 
 def beliefs_of(part: Heard, precomputed: HiddenPrecomputed) -> Any:

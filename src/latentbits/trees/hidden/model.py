@@ -11,7 +11,7 @@ M                    ``n_components``, states of a column
 pa(d)                ``parents`` (D,), roots their own                 Liu & Van den Broeck, section 5
 A_d                  ``moves`` (D, M, M), P(z_d | z_pa(d))             spec, section 3
 p_d                  ``probs`` (D, M), P(x_d = 1 | z_d)                spec, section 3
-ξ_d                  ``TreeStats.moves``, expected pairs of states     spec, section 3
+ξ_d                  ``HiddenStats.moves``, expected pairs of states   spec, section 3
 c                    ``smoothing``                                     spec, section 3
 ===================  ================================================  ==========================================
 
@@ -59,6 +59,7 @@ class HiddenTreeModel(Model):
     n_components: of.Size
     target: Annotated[Float, of.chances("D")] = field(default_factory=lambda: np.empty(0))
     smoothing: of.Amount = 1.0
+    total_weight: of.Amount = 1.0
     keep_all: bool = False  # every start is kept, to be averaged
 
     def precompute(self, params: HiddenParams) -> HiddenPrecomputed:
@@ -152,8 +153,9 @@ class HiddenTreeModel(Model):
             depths(params.parents)
         except ValueError:
             return "must hold a tree; it goes in a circle"
-        sums = params.moves.sum(axis=2)
-        return None if np.abs(sums - 1.0).max(initial=0.0) < 1e-6 else "must hold shares that sum to one"
+        if np.abs(params.moves.sum(axis=2) - 1.0).max(initial=0.0) > 1e-6:
+            return "must hold shares that sum to one"
+        return None if params.moves.min(initial=1.0) > 0.5 * EDGE else f"must hold shares of {EDGE:g} or more"
 
     # Answers.
 

@@ -6,6 +6,7 @@ column begin with what a mixture knows, and find from there what is local; state
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from .params import HiddenParams
 MOST_ROWS, CLASS_PASSES, STAYS = 2**15, 20, 0.9
 # Stepwise EM: passes, steps per pass, rows of a step at least; a step's share decays by its number to the least.
 EPOCHS, STEPS, STEP_ROWS, DECAY, LEAST_SHARE = 10, 40, 16, 0.6, 0.1
+HEAVY = 4  # a row with more than this part of the weight of a step is in all of them
 # Pull toward independence of pairs with a rare value, when the tree is chosen: as of ``ChowLiuTree``.
 PULL = 3.0
 
@@ -72,11 +74,17 @@ def stepwise(model: HiddenTreeModel, params: HiddenParams, block: Block, seed: i
     """Stepwise EM over the rows of a block: running averages of the sums of some rows at a time."""
     weights = block.row_weights()
     total, n_steps = float(weights.sum()), max(1, min(STEPS, block.n_rows // STEP_ROWS))
+    # Rows that weigh as much as a good part of a step are in all steps, with a part of their weight.
+    heavy = np.flatnonzero(weights > total / (HEAVY * n_steps)) if n_steps > 1 else np.empty(0, np.int64)
+    others = np.setdiff1d(np.arange(block.n_rows), heavy)
+    shared = weights.copy()
+    shared[heavy] /= n_steps
+    block = replace(block, weights=shared)
     averages: Any = None
     for epoch in range(EPOCHS):
-        order = stream(seed, "start", restart, epoch + 1).permutation(block.n_rows)
+        order = others[stream(seed, "start", restart, epoch + 1).permutation(len(others))]
         for number, rows in enumerate(np.array_split(order, n_steps), epoch * n_steps):
-            some = block.take(np.sort(rows))
+            some = block.take(np.sort(np.concatenate((rows, heavy))))
             precomputed = model.precompute_single(params)
             sums = model.finalize_stats(precomputed, model.e_step(some, None, precomputed)[0])
             fresh = scale(sums, total / sums.weight)
