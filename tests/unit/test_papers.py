@@ -76,7 +76,7 @@ def test_density_of_all_families():
     from papers.debd import families
 
     assert families.table() == (families.RESULTS / "table.md").read_text()
-    for family, short in (("trees", {"dna"}), ("hidden", set())):
+    for family, short in (("trees", {"tmovie"}), ("hidden", set())):  # tmovie: 8 starts, the prototype has 14
         done = [one for name in families.EXPECTED[family] if (one := families.read(family, name)) is not None]
         assert len(done) >= 6 and {one["set"] for one in done if not families.met(one)} <= short
 

@@ -236,3 +236,10 @@ def test_answers_about_equal_rows_are_worked_out_once(monkeypatch):
     assert asked == [len(counted(np.where(np.isnan(X), 2, X).astype(np.uint8)))]
     for a, b in zip(plain, again):
         np.testing.assert_allclose(a, b, rtol=1e-10)
+
+
+def test_several_starts_of_a_long_table_with_few_patterns():
+    """So few that there is no sample on which starts could be compared: all of them run."""
+    X = np.random.default_rng(0).integers(0, 2, (70_000, 8)).astype(np.uint8)
+    model = BernoulliMixture(2, n_init=2, tol=1e-3, random_state=0).fit(X)
+    assert len(model.restarts_) == 2 and all(row["n_iter"] > 0 for row in model.restarts_)

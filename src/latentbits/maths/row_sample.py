@@ -31,7 +31,7 @@ class RowSample(NamedTuple):
     @property
     def share(self) -> float:
         """About the share of all distinct rows that is in the sample, told by how far its keys reach."""
-        if len(self.keys) < self.size:
+        if len(self.keys) < self.size or not len(self.keys):
             return 1.0
         return min(1.0, float(self.keys[-1]) / 2.0**64 * len(self.keys) / max(len(self.keys) - 1, 1))
 
