@@ -202,15 +202,18 @@ def cluster() -> dict[str, Any]:
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as workers,
     ):
         for name, model in models.items():
+            if os.environ.get("LATENTBITS_ONLY", "") not in name:
+                continue
+            table = X[:1500] if name == "noisy-or" else X  # its passes take long
             times: dict[str, list[float]] = {"here": [], "there": []}
             ends = []
             for _ in range(3):
                 begin = time.perf_counter()
-                ends.append(model.fit(X).components_.tobytes())
+                ends.append(model.fit(table).components_.tobytes())
                 times["here"].append(time.perf_counter() - begin)
                 with Client(workers):
                     begin = time.perf_counter()
-                    ends.append(model.fit(X).components_.tobytes())
+                    ends.append(model.fit(table).components_.tobytes())
                     times["there"].append(time.perf_counter() - begin)
             ratio = min(times["here"]) / min(times["there"])
             out[name] = {**times, "times_faster": ratio, "goal": 1.7, "same_bits": len(set(ends)) == 1}
