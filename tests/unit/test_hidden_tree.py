@@ -344,6 +344,8 @@ def test_files_without_hope_are_refused():
 
 
 def test_pictures():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
     X = make_trees(120, 12, 1, random_state=0).data
     model = HiddenTree(2, n_init=1, tol=1e-4, random_state=0).fit(X)
     ax = latentbits.plots.modules(model, n_modules=3)
@@ -352,3 +354,4 @@ def test_pictures():
     assert len(latentbits.plots.tree(model).lines) == 11
     with pytest.raises(InputError, match="a fitted HiddenTree"):
         latentbits.plots.modules(ChowLiuTree().fit(X))
+    matplotlib.pyplot.close("all")
