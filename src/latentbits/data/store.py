@@ -116,7 +116,7 @@ class Packed(NamedTuple):
         return sum(part.nbytes for part in self if part is not None)
 
     def lists(self, low: int, high: int, n_columns: int) -> tuple[Pointer, Index]:
-        """Index lists of the rows from ``low`` to ``high`` as they are kept: places may begin anywhere, types be narrow."""
+        """Index lists of the rows from ``low`` to ``high``."""
         if self.bits is not None:
             from .kernels import list_marks
 
@@ -124,8 +124,9 @@ class Packed(NamedTuple):
             indptr = np.empty(high - low + 1, np.int64)
             return indptr, list_marks(cells, ONE, indptr)
         assert self.indptr is not None and self.columns is not None
-        indptr = self.indptr[low : high + 1]
-        return indptr, self.columns[indptr[0] : indptr[-1]]
+        indptr = self.indptr[low : high + 1].astype(np.int64)
+        columns = self.columns[indptr[0] : indptr[-1]].astype(np.int32)
+        return indptr - indptr[0], columns
 
 
 class Piece(NamedTuple):
@@ -384,23 +385,17 @@ def _mapped(part: Packed, name: str) -> Packed:
             continue
         path = f"{name}.{number}.npy"
         np.save(path, array)
-        # As a plain array: every slice of NumPy's own class takes microseconds more.
-        out.append(np.load(path, mmap_mode="r").view(np.ndarray) if array.size else array)
+        out.append(np.load(path, mmap_mode="r") if array.size else array)
     return Packed(*out)
 
 
 def _joined(parts: list[tuple[Pointer, Index]]) -> tuple[Pointer, Index]:
-    """Index lists one after the other, their places counted from 0."""
-    indptr = np.zeros(1 + sum(len(places) - 1 for places, _ in parts), np.int64)
-    columns = np.empty(sum(len(found) for _, found in parts), np.int32)
-    row = place = 0
-    for places, found in parts:
-        mine = indptr[row + 1 : row + len(places)]
-        mine[:] = places[1:]
-        mine += place - int(places[0])
-        columns[place : place + len(found)] = found
-        row, place = row + len(mine), place + len(found)
-    return indptr, columns
+    """Index lists one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    offsets = np.cumsum([0, *[len(columns) for _, columns in parts]])
+    pointers = [indptr[1:] + offset for (indptr, _), offset in zip(parts, offsets)]
+    return np.concatenate([[0], *pointers]).astype(np.int64), np.concatenate([columns for _, columns in parts])
 
 
 def stored(reader: Any) -> Any:
