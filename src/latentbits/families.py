@@ -180,8 +180,14 @@ class Family:
         """An unfitted estimator of a size, with the options that comparisons give it."""
         given = {} if self.search is None else dict(self.search.options(size))
         cls = self.load()
-        sized = {} if size is None else {"latent_shape" if isinstance(size, tuple) else cls.size_option: size}
-        return cls(**{**given, **sized, **options})
+        return cls(**{**given, **sized(cls, size), **options})
+
+
+def sized(estimator: Any, size: Any) -> dict[str, Any]:
+    """The option that gives an estimator its size: the sides of a map, or the number of components; none for None."""
+    if size is None:
+        return {}
+    return {"latent_shape" if isinstance(size, tuple) else estimator.size_option: size}
 
 
 _CELLS = ("reconstruct", "impute", "explain", "sample")

@@ -21,7 +21,7 @@ def joint(row, params):
     return chances, states
 
 
-def expectations(X, params, root):
+def expectations(X, params):
     """Log-likelihoods (n,), states of columns (n, D, M), pairs of states (D, M, M); roots in the first line."""
     n_columns, m = params.probs.shape
     logs, beliefs, moves = np.empty(len(X)), np.zeros((len(X), n_columns, m)), np.zeros((n_columns, m, m))

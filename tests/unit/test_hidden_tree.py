@@ -49,7 +49,7 @@ def check_case(seed):
     """Likelihood, states, expected counts, filled cells and explanations of a random model against enumeration."""
     rng, X, params = drawn_case(seed)
     n_columns, m, root = X.shape[1], params.probs.shape[1], main_root(params.parents)
-    logs, beliefs, moves = reference.expectations(X, params, root)
+    logs, beliefs, moves = reference.expectations(X, params)
     block, model = open_source(X).block(0), HiddenTreeModel(m, np.full(n_columns, 0.3))
     precomputed = model.precompute(params)
     np.testing.assert_allclose(model.log_prob(block, precomputed), logs, **CLOSE)
@@ -87,7 +87,7 @@ def check_causes(X, params, model, beliefs, root):
     for place, (i, d) in enumerate(zip(rows, columns)):
         rest = X[i].copy()
         rest[d] = np.nan
-        alone = reference.expectations(rest[None], params, root)[1][0]
+        alone = reference.expectations(rest[None], params)[1][0]
         assert found.probability[place] == pytest.approx(alone[d] @ params.probs[d], abs=1e-10)
         before, after = alone[root], beliefs[i, root]
         if len(before) > 1 and min(before.min(), after.min()) > 1e-3:
@@ -258,14 +258,13 @@ def test_local_causes_are_found():
 
 def test_averaged_starts_and_files(tmp_path):
     X = make_choices(250, 3, 4, random_state=0).data
-    alone = [HiddenTree(3, n_init=1, tol=1e-3, random_state=0).fit(X)]
     model = HiddenTree(3, n_init=3, average_restarts=True, tol=1e-3, screen_starts=False, random_state=0).fit(X)
     scores = [
         model._model.best.log_prob(model._open(X, reset=False).block(0), model._model.best.precompute(one))
         for one in model._model.held.each()
     ]
     np.testing.assert_allclose(model.score_samples(X), np.logaddexp.reduce(scores, axis=0) - np.log(3))
-    assert len(model._model.held.moves) == 3 and np.isfinite(alone[0].score(X))
+    assert len(model._model.held.moves) == 3
     seen = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
     means = model.reconstruct(seen)
     each = []

@@ -12,7 +12,7 @@ from ..base.options import is_whole
 from ..base.sklearn_api import BaseEstimator, clone
 from ..data.source import Source
 from ..errors import InputError
-from ..families import BY_NAME, FAMILIES, MOST_SIZES, Cost, Family, Search, TableSize, family_of
+from ..families import BY_NAME, FAMILIES, MOST_SIZES, Cost, Family, Search, TableSize, family_of, sized
 from .adapter import Adapted
 from .baselines import IndependentColumns
 
@@ -212,11 +212,7 @@ def _copies(model: Any) -> Callable[[Any], Any]:
         copy = clone(model)
         if "checkpoint" in copy.get_params(deep=False):
             copy.set_params(checkpoint=None)
-        if size is not None:
-            copy.set_params(
-                **{"latent_shape" if isinstance(size, tuple) else getattr(copy, "size_option", "n_components"): size}
-            )
-        return copy
+        return copy.set_params(**sized(copy, size))
 
     return make
 

@@ -183,7 +183,7 @@ def _model(fitted: FittedFamily) -> dict[str, Any]:
         "story": STORIES[fitted.candidate.structure],
         "pairs": fitted.pairs_told(8),
         "trees": fitted.trees(MOST_TREES, TREE_EDGES),
-        "modules": fitted.modules()[:MOST_MODULES],
+        "modules": [one for one in fitted.modules() if len(one["features"]) > 1][:MOST_MODULES],
         "components": list(parts.values()),
         "summary": model.summary(),
         "restarts": restarts,

@@ -9,8 +9,36 @@ from typing import Any
 
 import numpy as np
 
-from ..data.block import Float
+from ..data.block import Block, Float
+from ..engine.protocols import Causes, Model
 from .profiles import EDGE
+
+
+class ToldByTheBest(Model):
+    """Starts that answer together: what needs one set of components comes from the best of them.
+
+    Subclasses have the best model in ``best``, and what it needs in ``precomputed.best``.
+    """
+
+    best: Any
+
+    def memberships(self, block: Block, precomputed: Any) -> Float:
+        """Class probabilities (n, K) in the components of the best start."""
+        found: Float = self.best.memberships(block, precomputed.best)
+        return found
+
+    def represent(self, block: Block, precomputed: Any) -> Float:
+        """Rows as users see them: their memberships."""
+        return self.memberships(block, precomputed)
+
+    def causes(self, block: Block, precomputed: Any, rows: Any, columns: Any) -> Causes:
+        """Why single cells are as they are, told by the best start."""
+        found: Causes = self.best.causes(block, precomputed.best, rows, columns)
+        return found
+
+    def n_free(self, params: Any) -> int:
+        """Free parameters of the best start."""
+        return int(self.best.n_free(params))
 
 
 def logits_of(chances: Float) -> Any:

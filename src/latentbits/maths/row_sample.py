@@ -52,14 +52,15 @@ class RowSample(NamedTuple):
         )
 
     def block(self, n_columns: int) -> Block:
-        """The rows as a block."""
+        """The rows as a block that weighs like the whole table."""
+        scale = self.total / self.weights.sum() if len(self.weights) else 1.0
         parts: list[Any] = []
         for lists in (self.ones, self.unknown):
             counts = np.array([len(row) for row in lists], np.int64)
             parts.append(np.concatenate(([0], np.cumsum(counts))).astype(np.int64))
             parts.append(np.concatenate(lists).astype(np.int32) if lists else np.empty(0, np.int32))
         ones, unknown = (parts[0], parts[1]), (parts[2], parts[3])
-        return block_of_lists(0, Lists(*ones, *unknown, n_columns), self.weights)
+        return block_of_lists(0, Lists(*ones, *unknown, n_columns), scale * self.weights)
 
 
 class _Take:
@@ -107,8 +108,7 @@ class SampleSource:
 def sampled_table(sweep: Sweep, size: int) -> tuple[Sweep, float]:
     """A sweep over at most ``size`` distinct rows, weighted like the whole table, and their share of all distinct rows."""
     sample, source = sample_rows(sweep, size), sweep.source
-    scale = sample.total / sample.weights.sum() if len(sample.weights) else 1.0
-    block = sample._replace(weights=sample.weights * scale).block(source.shape[1])
+    block = sample.block(source.shape[1])
     small: Any = LocalSweep(SampleSource(block, source.labels), getattr(sweep, "n_jobs", 1))
     return small, sample.share
 

@@ -15,9 +15,8 @@ import numpy as np
 from .. import declared as of
 from ..base.averaging import AveragingMixin
 from ..data.block import Block, Float
-from ..engine.protocols import Causes, Model
 from ..maths.latent_class import chosen_classes
-from ..maths.members import chances_of, logits_of, member_shares, owners_misfit, starts_of
+from ..maths.members import ToldByTheBest, chances_of, logits_of, member_shares, owners_misfit, starts_of
 from .messages import drawn_cells, weighed_cells, weighed_predictions
 from .model import TreeModel
 from .params import TreeParams, TreePrecomputed, precomputed_trees
@@ -63,7 +62,7 @@ class AveragedPrecomputed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AveragedTrees(Model):
+class AveragedTrees(ToldByTheBest):
     """The best start (``best``) with all starts (``held``) beside it; parameters are those of the best."""
 
     n_components: of.Size
@@ -97,15 +96,6 @@ class AveragedTrees(Model):
         """log of the starts' mean likelihood (n,)."""
         return self._flat.log_prob(block, precomputed.flat)
 
-    def memberships(self, block: Block, precomputed: AveragedPrecomputed) -> Float:
-        """Class probabilities (n, K) in the classes of the best start."""
-        found: Float = self.best.memberships(block, precomputed.best)
-        return found
-
-    def represent(self, block: Block, precomputed: AveragedPrecomputed) -> Float:
-        """Rows as users see them: their memberships."""
-        return self.memberships(block, precomputed)
-
     def predict_cells(self, block: Block, precomputed: AveragedPrecomputed) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""
         return weighed_predictions(block, precomputed.flat, self._shares(block, precomputed))
@@ -121,20 +111,11 @@ class AveragedTrees(Model):
         chosen = chosen_classes(self._shares(block, precomputed), by_row)
         return drawn_cells(block, precomputed.flat, chosen, rows, columns, by_row, by_cell)
 
-    def causes(self, block: Block, precomputed: AveragedPrecomputed, rows: Any, columns: Any) -> Causes:
-        """Why single cells are as they are, told by the best start."""
-        found: Causes = self.best.causes(block, precomputed.best, rows, columns)
-        return found
-
     def sample_rows(self, params: TreeParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) of random starts, and the start of each."""
         flat = self.held.flat()
         cells, trees = self._flat.sample_rows(flat._replace(weights=flat.weights / flat.weights.sum()), n, rng)
         return cells, self.held.owner[trees]
-
-    def n_free(self, params: TreeParams) -> int:
-        """Free parameters of the best start."""
-        return int(self.best.n_free(params))
 
 
 class AveragingTreesMixin(AveragingMixin):

@@ -17,12 +17,19 @@ def x_log_x(x):
 
 
 @inner_kernel
-def pair_information(both, first, second, total):
-    """Mutual information of two columns times the rows, from the counts of ones of both, the first, the second, and of
-    all rows."""
+def column_part(on, total):
+    """What a column by itself has in the information of its pairs, from the weights of its ones and of all rows."""
+    return x_log_x(on) + x_log_x(total - on)
+
+
+@inner_kernel
+def pair_information(both, first, second, total, apart):
+    """Mutual information of two columns times the rows, from the weights of rows in which both are one, each is, of all.
+
+    ``apart`` is the part of all rows less those of the columns.
+    """
     either = x_log_x(both) + x_log_x(first - both) + x_log_x(second - both) + x_log_x(total - first - second + both)
-    alone = x_log_x(first) + x_log_x(total - first) + x_log_x(second) + x_log_x(total - second)
-    return either - alone + x_log_x(total)
+    return either + apart
 
 
 @inner_kernel
@@ -40,7 +47,7 @@ def information_table(both, on, total, caution, out):
     n_columns = on.shape[0]
     alone = np.empty(n_columns)
     for d in range(n_columns):
-        alone[d] = x_log_x(on[d]) + x_log_x(total - on[d])
+        alone[d] = column_part(on[d], total)
     whole = x_log_x(total)
     for d in range(n_columns):
         out[d, d] = 0.0
@@ -48,10 +55,7 @@ def information_table(both, on, total, caution, out):
             first, second, pair = on[d], on[e], both[d, e]
             if caution > 0.0 and total > 0.0:
                 pair = drawn_apart(pair, first, second, total, caution)
-            value = (
-                x_log_x(pair) + x_log_x(first - pair) + x_log_x(second - pair) + x_log_x(total - first - second + pair)
-            )
-            value += whole - alone[d] - alone[e]
+            value = pair_information(pair, first, second, total, whole - alone[d] - alone[e])
             out[d, e] = value
             out[e, d] = value
 
@@ -63,7 +67,8 @@ def edge_information(first, second, both, on, total, caution, out):
         a, b, pair = on[first[e]], on[second[e]], both[e]
         if caution > 0.0 and total > 0.0:
             pair = drawn_apart(pair, a, b, total, caution)
-        out[e] = pair_information(pair, a, b, total)
+        apart = x_log_x(total) - column_part(a, total) - column_part(b, total)
+        out[e] = pair_information(pair, a, b, total, apart)
 
 
 @kernel
@@ -113,7 +118,7 @@ def grow_tree_of_counts(both, others, share, on, total, caution, link):
     outside, best = np.ones(n_columns, np.bool_), np.full(n_columns, -np.inf)
     alone, spread = np.empty(n_columns), np.empty(n_columns)
     for d in range(n_columns):
-        alone[d] = x_log_x(on[d]) + x_log_x(total - on[d])
+        alone[d] = column_part(on[d], total)
         product = on[d] * (total - on[d])
         spread[d] = total / product if product > 0.0 else 0.0
     whole = x_log_x(total)
@@ -133,13 +138,8 @@ def grow_tree_of_counts(both, others, share, on, total, caution, link):
                 low, high = min(last, e), max(last, e)
                 if caution > 0.0 and total > 0.0:
                     pair = drawn_apart(pair, on[low], on[high], total, caution)
-                value = (
-                    x_log_x(pair)
-                    + x_log_x(on[low] - pair)
-                    + x_log_x(on[high] - pair)
-                    + x_log_x(total - on[low] - on[high] + pair)
-                )
-                value += whole - alone[low] - alone[high]
+                apart = whole - alone[low] - alone[high]
+                value = pair_information(pair, on[low], on[high], total, apart)
                 if value > best[e] or (value == best[e] and last < link[e]):
                     best[e] = value
                     link[e] = last

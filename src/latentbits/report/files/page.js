@@ -147,7 +147,7 @@
     }
     put(node, cards);
     if (model.trees.length) put(node, make("h3", model.trees.length > 1 ? "Which columns depend on each other, by " + model.noun : "Which columns depend on each other"), make("p", "The wider a line, the more the two columns tell about each other; dashed: one stands instead of the other. The larger a dot, the more frequent its ones." + (model.trees.some((t) => t.edges.length < t.n_edges) ? " The strongest pairs are shown; the table “edges” beside this file has more." : ""), { className: "hint" }), put(make("div", null, { className: "cards wide" }), ...model.trees.map((one) => treeOf(one, model.trees.length > 1))));
-    if (model.modules.length > 1) {
+    if (model.modules.length) {
       const grid = make("table");
       table(grid, [{ text: "module", n: 1 }, { text: "columns" }, { text: "nats per pair", n: 1 }], model.modules.map((one) => ({ cells: [String(one.module), shorter(one.features.join(", "), 300), fixed(one.information, 3)] })));
       put(node, make("h3", "Modules: columns that share local causes"), make("p", "The tree is cut where two columns tell no more about each other than chance would, and where they tell less than a quarter as much as the middle one of the other pairs.", { className: "hint" }), put(make("div", null, { className: "scroll" }), grid));

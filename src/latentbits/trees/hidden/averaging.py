@@ -10,9 +10,8 @@ import numpy as np
 from ... import declared as of
 from ...base.averaging import AveragingMixin
 from ...data.block import Block, Float
-from ...engine.protocols import Causes, Model
 from ...maths.latent_class import chosen_classes
-from ...maths.members import chances_of, logits_of
+from ...maths.members import ToldByTheBest, chances_of, logits_of, member_shares
 from .messages import all_chances, chances_at, drawn_at
 from .model import HiddenTreeModel, lines_of
 from .params import HiddenParams, HiddenPrecomputed, precomputed_states
@@ -46,7 +45,7 @@ class AveragedPrecomputed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AveragedHiddenTrees(Model):
+class AveragedHiddenTrees(ToldByTheBest):
     """The best start (``best``) with all starts (``held``) beside it; parameters are those of the best."""
 
     n_components: of.Size
@@ -71,22 +70,12 @@ class AveragedHiddenTrees(Model):
         n_starts = len(precomputed.each)
         if self.average == "mean":
             return np.full((block.n_rows, n_starts), 1.0 / n_starts)
-        scores = self._scores(block, precomputed)
-        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        shares: Float = member_shares(self._scores(block, precomputed), np.arange(n_starts), self.average)
+        return shares
 
     def log_prob(self, block: Block, precomputed: AveragedPrecomputed) -> Float:
         """log of the starts' mean likelihood (n,)."""
         return np.logaddexp.reduce(self._scores(block, precomputed), axis=1) - np.log(len(precomputed.each))
-
-    def memberships(self, block: Block, precomputed: AveragedPrecomputed) -> Float:
-        """P(state of the root | row) (n, M) of the best start."""
-        found: Float = self.best.memberships(block, precomputed.best)
-        return found
-
-    def represent(self, block: Block, precomputed: AveragedPrecomputed) -> Float:
-        """Rows as users see them: the states of the root."""
-        return self.memberships(block, precomputed)
 
     def predict_cells(self, block: Block, precomputed: AveragedPrecomputed) -> Float:
         """P(cell = 1 | observed cells of the row) (n, D)."""
@@ -113,11 +102,6 @@ class AveragedHiddenTrees(Model):
             out[mine] = drawn_at(block, one, rows[mine], columns[mine], by_row, by_cell[mine])
         return out
 
-    def causes(self, block: Block, precomputed: AveragedPrecomputed, rows: Any, columns: Any) -> Causes:
-        """Why single cells are as they are, told by the best start."""
-        found: Causes = self.best.causes(block, precomputed.best, rows, columns)
-        return found
-
     def sample_rows(self, params: HiddenParams, n: int, rng: np.random.Generator) -> tuple[Any, Any]:
         """Rows (n, D) of random starts, and the start of each."""
         each = self.held.each()
@@ -127,10 +111,6 @@ class AveragedHiddenTrees(Model):
             mine = np.flatnonzero(starts == b)
             cells[mine] = self.best.sample_rows(one, len(mine), rng)[0]
         return cells, starts
-
-    def n_free(self, params: HiddenParams) -> int:
-        """Free parameters of the best start."""
-        return int(self.best.n_free(params))
 
 
 class AveragingHiddenMixin(AveragingMixin):

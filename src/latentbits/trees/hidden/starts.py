@@ -14,7 +14,7 @@ import numpy as np
 from ...data.block import Block
 from ...data.rng import stream
 from ...engine.protocols import Sweep
-from ...engine.stats import add, scale
+from ...engine.stepwise_em import Pace, no_pass, stepwise_em_step
 from ...maths.row_sample import sample_rows
 from ..model import TreeModel
 from ..params import TreeParams
@@ -35,27 +35,21 @@ def led_start(
     model: HiddenTreeModel, space: Any, pooled: Any, init: str, sweep: Sweep, seed: int, restart: int
 ) -> HiddenParams:
     """The tree of the whole table's pairs (``pooled``, of ``space``), with states that a sample of rows has shaped."""
-    sample = sample_rows(sweep, MOST_ROWS)
-    weights = sample.weights * (sample.total / sample.weights.sum())
-    block = sample._replace(weights=weights).block(len(model.target))
-    total, on = float(weights.sum()), float(weights.sum()) * model.target
-    if len(on) == 1:
-        parents = np.zeros(1, np.int32)
-    else:
-        parents = space.tree_of(total * pooled, on, total, PULL)
+    block = sample_rows(sweep, MOST_ROWS).block(len(model.target))
+    total = model.total_weight
+    alone = len(model.target) == 1
+    parents = np.zeros(1, np.int32) if alone else space.tree_of(total * pooled, total * model.target, total, PULL)
     classes = class_start(model, init, sweep, block, seed, restart)
     return stepwise(model, spread(parents, classes), block, seed, restart)
 
 
 def class_start(model: HiddenTreeModel, init: str, sweep: Sweep, block: Block, seed: int, restart: int) -> TreeParams:
     """A mixture with as many classes as states, after some passes over the block."""
-    mixture = TreeModel(
-        model.n_components, model.target, 1.0, total_weight=float(block.row_weights().sum()), grows=False
-    )
+    mixture = TreeModel(model.n_components, model.target, 1.0, total_weight=model.total_weight, grows=False)
     start = kmeanspp_start if init == "k-means++" else random_start
     params = start(mixture, sweep, seed, restart)
     for _ in range(CLASS_PASSES):
-        params = mixture.m_step(params, mixture.e_step(block, None, mixture.precompute(params))[0], _no_pass)
+        params = mixture.m_step(params, mixture.e_step(block, None, mixture.precompute(params))[0], no_pass)
     return params
 
 
@@ -80,20 +74,10 @@ def stepwise(model: HiddenTreeModel, params: HiddenParams, block: Block, seed: i
     shared = weights.copy()
     shared[heavy] /= n_steps
     block = replace(block, weights=shared)
-    averages: Any = None
+    pace, state = Pace(DECAY, LEAST_SHARE if n_steps > 1 else 1.0), None
     for epoch in range(EPOCHS):
         order = others[stream(seed, "start", restart, epoch + 1).permutation(len(others))]
-        for number, rows in enumerate(np.array_split(order, n_steps), epoch * n_steps):
+        for rows in np.array_split(order, n_steps):
             some = block.take(np.sort(np.concatenate((rows, heavy))))
-            precomputed = model.precompute_single(params)
-            sums = model.finalize_stats(precomputed, model.e_step(some, None, precomputed)[0])
-            fresh = scale(sums, total / sums.weight)
-            share = max((number + 2) ** -DECAY, LEAST_SHARE) if n_steps > 1 else 1.0
-            averages = fresh if averages is None else add(scale(averages, 1.0 - share), scale(fresh, share))
-            params = model.m_step(params, averages, _no_pass)
+            params, state = stepwise_em_step(model, params, state, some, pace, total)
     return params
-
-
-def _no_pass(fn: Any, *args: Any) -> Any:
-    """Starts look at their sample only."""
-    raise RuntimeError("this M-step needs another pass over the table")
