@@ -63,9 +63,14 @@ FAMILIES: dict[str, Searched] = {
         BernoulliMixture, {"init": "k-means++", "tol": 1e-6, "max_iter": 300, **ONCE}, like="mixture", final=AVERAGED
     ),
     "dp": Searched(
-        DPBernoulliMixture, {"n_chains": 1, "n_warmup": 60, "n_draws": 60, "random_state": 0}, most_rows=MOST_ROWS
+        DPBernoulliMixture,
+        {"n_chains": 1, "n_warmup": 60, "n_draws": 60, "random_state": 0},
+        further=({}, {"learn_cells": "feature", "learn_weight_concentration": True}),
+        most_rows=MOST_ROWS,
     ),
-    "gtm": Searched(BinaryGTM, {"random_state": 0}, "latent_shape", ((10, 10), (15, 15), (20, 20))),
+    "gtm": Searched(
+        BinaryGTM, {"random_state": 0}, "latent_shape", tuple((side, side) for side in (10, 15, 20, 30, 40))
+    ),
     "trees": Searched(
         TreeMixture,
         {**ONCE, "max_iter": 25},
@@ -196,10 +201,11 @@ def weights_of(scores: Any) -> Any:
 
 
 def averaged(name: str) -> dict | None:
-    """The average of the families whose rows are at hand."""
-    found = {family: np.load(path) for family in FAMILIES if (path := SCORES / f"{family}-{name}.npz").exists()}
-    if not found:
-        return None
+    """The average of the families, if the rows of all of them are at hand; else the one that is known."""
+    done = [family for family in FAMILIES if read(family, name) is not None]
+    found = {family: np.load(path) for family in done if (path := SCORES / f"{family}-{name}.npz").exists()}
+    if len(found) < len(done):  # rows of families that were fitted elsewhere: fit them again for a new average
+        return read("average", name)
     valid, test = (np.stack([rows[split] for rows in found.values()], axis=1) for split in ("valid", "test"))
     weights = weights_of(valid)
     value = np.logaddexp.reduce(test + np.log(weights), axis=1).mean()

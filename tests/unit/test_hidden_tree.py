@@ -354,3 +354,37 @@ def test_pictures():
     with pytest.raises(InputError, match="a fitted HiddenTree"):
         latentbits.plots.modules(ChowLiuTree().fit(X))
     matplotlib.pyplot.close("all")
+
+
+def test_expected_statistics_are_those_of_many_rows():
+    """Those of rows drawn from the parameters, and a fixed point of the M-step without smoothing."""
+    _, _, params = drawn_case(3)
+    n_columns, m = params.probs.shape
+    model = HiddenTreeModel(m, np.full(n_columns, 0.3), 0.0)
+    stats = model.expected_stats(params)
+    again = model.m_step(params, stats, None)
+    np.testing.assert_allclose(again.moves, params.moves, atol=1e-8)
+    np.testing.assert_allclose(again.probs, params.probs, atol=1e-8)
+    block = open_source(model.sample_rows(params, 60_000, np.random.default_rng(0))[0]).block(0)
+    precomputed = model.precompute(params)
+    seen = model.finalize_stats(precomputed, model.e_step(block, None, precomputed)[0])
+    for name in ("moves", "on", "total"):
+        np.testing.assert_allclose(getattr(seen, name) / block.n_rows, getattr(stats, name), atol=0.01)
+
+
+def test_rows_that_come_one_after_the_other(tmp_path):
+    """A stream comes near the fit to all rows, goes on from files and from fits, and keeps the tree of its first rows."""
+    X = make_choices(6000, 5, 4, random_state=1).data
+    stream = HiddenTree(4, random_state=0).partial_fit(X[:500])
+    tree, first = stream.parents_.copy(), stream.score(X[5000:])
+    for low in range(500, 5000, 500):
+        stream.partial_fit(X[low : low + 500])
+    assert np.array_equal(stream.parents_, tree) and stream.weight_seen_ == 5000
+    whole = HiddenTree(4, n_init=1, random_state=0).fit(X[:5000])
+    best = whole.score(X[5000:])
+    assert first < stream.score(X[5000:]) and best - stream.score(X[5000:]) < 0.5 * (best - first)
+    stream.save(tmp_path / "stream.latentbits")
+    loaded = latentbits.load(tmp_path / "stream.latentbits").partial_fit(X[5000:5500])
+    np.testing.assert_array_equal(loaded.moves_, stream.partial_fit(X[5000:5500]).moves_)
+    tree = whole.parents_.copy()
+    assert np.array_equal(whole.partial_fit(X[5000:5500]).parents_, tree) and whole.weight_seen_ == 5500

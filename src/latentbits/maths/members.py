@@ -40,6 +40,10 @@ class ToldByTheBest(Model):
         """Free parameters of the best start."""
         return int(self.best.n_free(params))
 
+    def expected_stats(self, params: Any) -> Any:
+        """More rows go on from the best start."""
+        return self.best.expected_stats(params)
+
 
 def logits_of(chances: Float) -> Any:
     """Chances as logits in float32, half as large as they were, and as fine near 1 as near 0."""

@@ -15,12 +15,14 @@ from ...base.limits import COPIES, PER_START
 from ...base.options import AcceleratedOptions, BitOptions, Check, Number, OneOf, Whole, option_fields
 from ...data.block import Block
 from ...data.summary import Totals
+from ...engine.protocols import Sweep
 from ...engine.restarts import InitParams
+from ...engine.stepwise_em import StreamState
 from ..estimator import TreesMixin
 from ..forest import edge_strengths
 from .averaging import AveragedHiddenTrees, AveragingHiddenMixin, HiddenMembers
 from .messages import states_at
-from .model import HiddenTreeModel
+from .model import HiddenStats, HiddenTreeModel
 from .modules import Module, modules_of
 from .params import HiddenParams, implied_tree, main_root, profiles_of
 from .starts import led_start
@@ -77,7 +79,8 @@ class HiddenTree(
     Notes
     -----
     Of up to 2,000 columns all pairs are looked at for the tree.  Of more, every column keeps the 24 partners with which it
-    is correlated most.
+    is correlated most.  :meth:`partial_fit` keeps the tree of the rows of its first call (or of the fit before it), so these
+    should be some thousands; states and their tables follow all rows.
 
     References
     ----------
@@ -95,7 +98,7 @@ class HiddenTree(
     """
 
     record_types: ClassVar[dict[str, Any]] = records(
-        AveragedHiddenTrees, HiddenMembers, HiddenTreeModel, HiddenParams, Totals
+        AveragedHiddenTrees, HiddenMembers, HiddenTreeModel, HiddenParams, HiddenStats, StreamState, Totals
     )
     fitted_types: ClassVar[Mapping[str, Any]] = {
         "_params": HiddenParams,
@@ -134,6 +137,10 @@ class HiddenTree(
 
     def _initializer(self, model: HiddenTreeModel) -> InitParams:
         return partial(led_start, model, *self._pairs, self.init)
+
+    def _init_stream_params(self, sweep: Sweep, sums: Totals, seed: int) -> HiddenParams:
+        self._table_sums(sweep)  # the tree is that of the pairs in the first rows
+        return super()._init_stream_params(sweep, sums, seed)  # type: ignore[no-any-return]
 
     def _n_starts(self) -> int:
         return 1 if int(self.n_states) == 1 else int(self.n_init)

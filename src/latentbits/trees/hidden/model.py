@@ -36,17 +36,17 @@ from ..forest import depths, downward
 from ..messages import arguing_neighbours
 from ..params import precomputed_trees
 from .messages import all_chances, chances_at, drawn_at, heard, root_states
-from .params import HiddenParams, HiddenPrecomputed, implied_tree, main_root, precomputed_states
+from .params import HiddenParams, HiddenPrecomputed, implied_tree, main_root, precomputed_states, state_shares
 
 
 class HiddenStats(NamedTuple):
     """Sums over rows.  Of single blocks without what columns above zeros add, see ``finalize_stats``."""
 
-    moves: Float  # (D, M, M) pairs of states of a parent and a column; roots in their first line
-    on: Float  # (D, M) states at ones
-    unknown: Float  # (D, M) states at unknown cells
-    total: Float  # (D, M) states in all rows
-    weight: float
+    moves: Annotated[Float, of.amounts("D", "K", "K")]  # states of a parent and a column; roots in their first line
+    on: Annotated[Float, of.amounts("D", "K")]  # states at ones
+    unknown: Annotated[Float, of.amounts("D", "K")]  # states at unknown cells
+    total: Annotated[Float, of.amounts("D", "K")]  # states in all rows
+    weight: of.Amount
     log_likelihood: float
 
 
@@ -118,6 +118,13 @@ class HiddenTreeModel(Model):
         seen = known > 1e-14 * max(stats.weight, 1.0)  # a state that has seen (almost) nothing takes the marginal
         probs = np.where(seen, ones / np.where(seen, known, 1.0), self.target[:, None])
         return HiddenParams(params.parents, lines_of(moves), np.clip(probs, EDGE, 1 - EDGE))
+
+    def expected_stats(self, params: HiddenParams) -> HiddenStats:
+        """The sums per unit of weight of a table that these parameters fit."""
+        shares, at_root = state_shares(params), params.parents == np.arange(len(params.parents))
+        moves = shares[params.parents][:, :, None] * params.moves
+        moves[at_root, 0], moves[at_root, 1:] = shares[at_root], 0.0
+        return HiddenStats(moves, shares * params.probs, np.zeros(shares.shape), shares, 1.0, 0.0)
 
     def sort_components(self, params: HiddenParams) -> HiddenParams:
         """States of the main root by decreasing weight, those of other columns by increasing P(1)."""
