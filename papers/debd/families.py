@@ -234,8 +234,8 @@ def table() -> str:
         "",
         "Sizes and options chosen on the validation rows; trees, hidden trees and averaged mixtures average 8 starts",
         "(trees and hidden trees of most sets of more than 800 columns: fewer sizes, 4 starts).",
-        "The DP is a chain of 60 sweeps after 60, on at most 20,000 rows. Best family: by the validation rows. Average: all "
-        "families, weighted by EM on the validation rows.",
+        "The DP is a chain of 60 sweeps after 60, on at most 20,000 rows. Best family: by the validation rows. Average: "
+        "weighted by EM on the validation rows, of the families that are named in its file.",
         "HCLT: public logs of hidden Chow-Liu trees (Liu & Van den Broeck 2021). Bold: at or above HCLT. Written by "
         "`python -m papers.debd.families`.",
         "",
