@@ -79,11 +79,11 @@ def test_density_of_all_families():
     goals = families.EXPECTED["hclt"]
     best = {name: families.best_family(name)["test"] for name in goals}
     average = {name: families.read("average", name)["test"] for name in goals}
-    assert sum(best[name] >= goal for name, goal in goals.items()) >= 17
-    assert sum(average[name] >= goal for name, goal in goals.items()) >= 19
+    assert sum(best[name] >= goal for name, goal in goals.items()) >= 19
+    assert sum(average[name] >= goal for name, goal in goals.items()) >= 20
     assert all(max(best[name], average[name]) >= 1.02 * goal for name, goal in goals.items())
-    # 4 and 8 starts; the prototype has 14 on these two.
-    for family, short in (("trees", {"tmovie", "cwebkb"}), ("hidden", set())):
+    # 4 and 8 starts; the prototype has 14 on these three.
+    for family, short in (("trees", {"tmovie", "cwebkb", "c20ng"}), ("hidden", set())):
         done = [one for name in families.EXPECTED[family] if (one := families.read(family, name)) is not None]
         assert len(done) >= 6 and {one["set"] for one in done if not families.met(one)} <= short
 
