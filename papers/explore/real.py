@@ -30,7 +30,7 @@ def explored(name: str, options: list[str], out: Path) -> dict[str, Any]:
     seconds = time.perf_counter() - begin
     page = (out / "report.html").read_text(encoding="utf-8")
     content = json.loads(page.split('id="content">', 1)[1].split("</script>", 1)[0])
-    chosen = content["comparison"]["readable"]
+    chosen = content["comparison"]["chosen"]
     best = next(row for row in content["comparison"]["rows"] if row["model"] == chosen)
     return {
         "shape": content["shape"],

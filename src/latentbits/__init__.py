@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .families import FAMILIES
+from .families import COMPOSITES, FAMILIES
 
 __version__ = "0.1.0"
 
@@ -19,6 +19,8 @@ __version__ = "0.1.0"
 _MODULES = ("plots", "datasets", "metrics", "data", "errors")
 _HOMES = {
     **{family.cls: family.home for family in FAMILIES},
+    **COMPOSITES,
+    "Imputer": "latentbits.evaluation",
     **{name: f"latentbits.{name}" for name in _MODULES},
     "bootstrap_lrt": "latentbits.evaluation",
     "compare": "latentbits.evaluation",

@@ -24,6 +24,7 @@ STORIES: Mapping[str, str] = {
     "pairs": "columns depend on each other in pairs, along a tree",
     "local causes": "every column has a local hidden cause, and causes hang together as a tree",
     "other": "a model that was brought along",
+    "outside": "no hidden structure is claimed: every column is predicted from the others",
     "topics": "every row has topics, each with words of its own",
     "ratings": "every user is a blend of tastes, each with ratings of its own",
     "keywords": "columns that set the topics of rows apart are worth keeping",
@@ -32,8 +33,8 @@ STORIES: Mapping[str, str] = {
 SEVERAL_CAUSES = ("shares", "causes", "switches")
 
 
-# What a fit costs beside its passes, in passes; columns whose pairs are looked at.
-FIXED_PASSES, MOST_PAIRED = 3.0, 2000
+# What a fit costs beside its passes, in passes; columns whose pairs are looked at, and from which one column is predicted.
+FIXED_PASSES, MOST_PAIRED, MOST_PREDICTORS = 3.0, 2000, 128
 
 
 class TableSize(NamedTuple):
@@ -74,6 +75,7 @@ class Cost:
     per_cell: float = 0.0
     per_pair: float = 0.0
     per_square: float = 0.0  # of columns, times the square of the components
+    crossed: float = 0.0  # cells times the columns that each is predicted from
     partners: float = 0.0  # of a fit to more columns than all pairs are looked at of, by the square of the columns
 
     def seconds(self, table: TableSize, size: float, n_passes: float) -> float:
@@ -83,8 +85,17 @@ class Cost:
         alone = self.rows * n_rows + self.marks * n_marked + self.cells * n_cells + self.pairs * n_pairs
         by_size = self.per_row * n_rows + self.per_mark * n_marked + self.per_cell * n_cells + self.per_pair * n_pairs
         squares = self.per_square * table.n_columns * size**2
+        alone += self.crossed * n_cells * min(table.n_columns, MOST_PREDICTORS)
         search = self.partners * table.n_columns**2 if table.n_columns > MOST_PAIRED else 0.0
         return search + (n_passes + FIXED_PASSES) * (self.per_pass + alone + size * by_size + squares)
+
+
+class Tuning(NamedTuple):
+    """An option that is searched: its values in order of strength, and the place of the one to begin with."""
+
+    option: str
+    values: tuple[Any, ...]
+    start: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,14 +104,16 @@ class Search:
 
     Attributes
     ----------
-    sizes : tuple
-        The sizes to choose from, smallest first; (None,) if there is nothing to choose.
+    first : int, tuple or None
+        The smallest size; larger ones are tried as long as they predict better.  None: there is no size.
+    tuned : tuple of Tuning
+        Options that are searched at the best size.
+    averaged : dict
+        Options with which several starts answer together; empty if they cannot.
     cost : Cost
         What fits cost.
-    light, full : dict
-        Options for the choice of the size, and for the comparison.
-    more : pair of dict
-        What ``light`` and ``full`` become if there is time.
+    trial, full : dict
+        Options for fits of the search, and for those of the comparison.
     options : function
         From a size to options of the constructor.
     sized : bool
@@ -109,11 +122,12 @@ class Search:
         Whether its size is only the most components that it may use.
     """
 
-    sizes: tuple[Any, ...] = (None,)
+    first: Any = None
+    tuned: tuple[Tuning, ...] = ()
+    averaged: Mapping[str, Any] = field(default_factory=dict)
     cost: Cost = field(default_factory=Cost)
-    light: Mapping[str, Any] = field(default_factory=dict)
+    trial: Mapping[str, Any] = field(default_factory=dict)
     full: Mapping[str, Any] = field(default_factory=dict)
-    more: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
     options: Callable[[Any], Mapping[str, Any]] = field(default=lambda size: {})
     sized: bool = True
     limit: bool = False
@@ -193,13 +207,11 @@ def sized(estimator: Any, size: Any) -> dict[str, Any]:
 _CELLS = ("reconstruct", "impute", "explain", "sample")
 _FITTED = (*_CELLS, "bic", "aic")
 _CLASSES = ("predict", "predict_proba")
-_ONCE = {"n_init": 1, "max_iter": 40}
+_ONCE = {"n_init": 1, "max_iter": 60}
 _LONG = {"n_init": 2, "max_iter": 300}
-_STARTS: tuple[Mapping[str, Any], Mapping[str, Any]] = ({"n_init": 3}, {"n_init": 6})
-_CHAINS: tuple[Mapping[str, Any], Mapping[str, Any]] = (
-    {"n_chains": 1, "n_warmup": 30, "n_draws": 30},
-    {"n_chains": 2, "n_warmup": 100, "n_draws": 100},
-)
+_SHORT_CHAIN = {"n_chains": 1, "n_warmup": 30, "n_draws": 30}
+_CHAINS = {"n_chains": 2, "n_warmup": 60, "n_draws": 60}
+_CELLS_LEARNED = Tuning("learn_cells", (None, "feature"), 1)
 _VAN_DER_MAATEN = "L. van der Maaten, Bayesian Mixtures of Bernoulli Distributions"
 _SHASHUA = "A. Shashua, G. Pragier, The Latent Bernoulli-Gauss Model for Data Analysis (2010)."
 _HOFMANN = "T. Hofmann, Unsupervised Learning by Probabilistic Latent Semantic Analysis, Machine Learning 42 (2001)."
@@ -224,11 +236,13 @@ FAMILIES: tuple[Family, ...] = (
         answers=(*_FITTED, *_CLASSES, "partial_fit"),
         reading=0,
         search=Search(
-            sizes=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30),
+            first=2,
+            tuned=(Tuning("smoothing", (0.1, 1.0, 3.0, 10.0, 30.0, 100.0), 1),),
+            averaged={"average_restarts": True, "n_init": 5},
             cost=Cost(3e-4, rows=1e-7, marks=5e-9, per_mark=7e-10),
-            light=_ONCE,
+            trial={"n_init": 1, "max_iter": 100},
             full=_LONG,
-            more=_STARTS,
+            options=lambda size: {"init": "k-means++"},
         ),
     ),
     Family(
@@ -242,11 +256,10 @@ FAMILIES: tuple[Family, ...] = (
         answers=(*_FITTED, *_CLASSES, "partial_fit"),
         reading=2,
         search=Search(
-            sizes=(5, 10, 20, 30),
+            first=4,
             cost=Cost(3e-4, marks=7.5e-9, per_mark=1.2e-9),
-            light=_ONCE,
+            trial=_ONCE,
             full=_LONG,
-            more=_STARTS,
             limit=True,
         ),
     ),
@@ -261,10 +274,12 @@ FAMILIES: tuple[Family, ...] = (
         answers=(*_CELLS, *_CLASSES),
         reading=1,
         search=Search(
-            sizes=(5, 10, 20, 30),
+            first=4,
+            tuned=(_CELLS_LEARNED,),
             cost=Cost(2e-4, rows=4e-6, cells=3.6e-8, per_cell=2.4e-10),
-            light=_CHAINS[0],
-            full=_CHAINS[1],
+            trial=_SHORT_CHAIN,
+            full=_CHAINS,
+            options=lambda size: {"learn_weight_concentration": True},
             limit=True,
         ),
     ),
@@ -280,10 +295,11 @@ FAMILIES: tuple[Family, ...] = (
         answers=(*_CELLS, *_CLASSES),
         reading=7,
         search=Search(
-            sizes=(None,),
+            tuned=(_CELLS_LEARNED,),
             cost=Cost(2e-4, rows=3.2e-6, cells=9.7e-9, per_row=2e-8, per_cell=2.9e-9),
-            light=_CHAINS[0],
-            full=_CHAINS[1],
+            trial=_SHORT_CHAIN,
+            full=_CHAINS,
+            options=lambda size: {"learn_weight_concentration": True},
             sized=False,
         ),
     ),
@@ -299,11 +315,11 @@ FAMILIES: tuple[Family, ...] = (
         answers=(*_FITTED, "partial_fit"),
         reading=4,
         search=Search(
-            sizes=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20),
+            first=2,
+            tuned=(Tuning("smoothing", (0.1, 1.0, 3.0, 10.0, 30.0), 1),),
             cost=Cost(4e-4, rows=4.6e-7, marks=5.3e-8, per_mark=8.5e-10),
-            light=_ONCE,
+            trial=_ONCE,
             full={"n_init": 2, "max_iter": 200},
-            more=_STARTS,
             options=lambda size: {"fill_in": "posterior"},
         ),
     ),
@@ -319,11 +335,10 @@ FAMILIES: tuple[Family, ...] = (
         answers=(*_FITTED, "partial_fit"),
         reading=3,
         search=Search(
-            sizes=(2, 3, 4, 5, 6, 8, 10, 12, 16, 20),
+            first=2,
             cost=Cost(2.4e-3, rows=3e-6, marks=2.9e-8, per_row=1.5e-6, per_mark=4.3e-9),
-            light={"n_init": 1, "max_iter": 20, "surplus": 0, "row_init": "warm"},
+            trial={"n_init": 1, "max_iter": 30, "surplus": 0, "row_init": "warm"},
             full={"n_init": 1, "max_iter": 150},
-            more=({}, {"n_init": 2}),
         ),
     ),
     Family(
@@ -338,11 +353,12 @@ FAMILIES: tuple[Family, ...] = (
         answers=_FITTED,
         reading=8,
         search=Search(
-            sizes=(1, 2, 3, 4, 5, 6, 8),
+            first=1,
+            tuned=(Tuning("ridge", (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), 2),),
             cost=Cost(2e-4, rows=1.7e-6, marks=4.7e-8, cells=2.3e-8, per_row=6.4e-7, per_mark=4.2e-8),
-            light={"n_init": 1, "max_iter": 25},
+            trial={"n_init": 1, "max_iter": 30},
             full={"n_init": 1, "max_iter": 100},
-            options=lambda size: {"fill_in": "posterior", "ridge": 0.3},
+            options=lambda size: {"fill_in": "posterior"},
         ),
     ),
     Family(
@@ -356,9 +372,9 @@ FAMILIES: tuple[Family, ...] = (
         answers=_FITTED,
         reading=5,
         search=Search(
-            sizes=(1, 2, 3, 4, 5, 6),
+            first=1,
             cost=Cost(9e-4, marks=8.3e-8, per_row=3e-7, per_mark=1.6e-8),
-            light=_ONCE,
+            trial=_ONCE,
             full={"n_init": 1, "max_iter": 150},
         ),
     ),
@@ -374,9 +390,10 @@ FAMILIES: tuple[Family, ...] = (
         answers=(*_FITTED, *_CLASSES, "partial_fit"),
         reading=6,
         search=Search(
-            sizes=((5, 5), (8, 8), (11, 11), (15, 15)),
+            first=(5, 5),
+            tuned=(Tuning("ridge", (0.01, 0.03, 0.1, 0.3, 1.0, 3.0), 2),),
             cost=Cost(8e-4, marks=1.9e-8, per_mark=1.5e-9),
-            light=_ONCE,
+            trial=_ONCE,
             full={"n_init": 1, "max_iter": 150},
             sized=False,
         ),
@@ -393,11 +410,11 @@ FAMILIES: tuple[Family, ...] = (
         answers=_FITTED,
         reading=9,
         search=Search(
-            sizes=(2, 3, 4, 5, 6, 8),
+            first=4,
+            tuned=(Tuning("learning_rate", (0.02, 0.05, 0.1), 1),),
             cost=Cost(1.1e-3, rows=4.2e-7, marks=7.6e-8, cells=5.7e-9, per_row=1.2e-8, per_mark=6.4e-9),
-            light={"n_epochs": 40, "learning_rate": 0.05},
-            full={"n_epochs": 100, "learning_rate": 0.05},
-            more=({"n_epochs": 100}, {"n_epochs": 400}),
+            trial={"n_epochs": 60},
+            full={"n_epochs": 100},
             options=_machine,
         ),
     ),
@@ -412,11 +429,12 @@ FAMILIES: tuple[Family, ...] = (
         answers=(*_FITTED, *_CLASSES),
         reading=2,
         search=Search(
-            sizes=(1, 2, 3, 4, 6, 8, 12, 20),
+            first=1,
+            tuned=(Tuning("smoothing", (1.0, 3.0, 10.0, 30.0, 100.0), 2),),
+            averaged={"average_restarts": True, "n_init": 4},
             cost=Cost(5e-3, per_mark=1.2e-7, per_pair=1.3e-8, partners=2e-8),
-            light={"n_init": 1, "max_iter": 25},
-            full={"n_init": 2, "max_iter": 60, "tol": 1e-6},
-            more=({"n_init": 2}, {"n_init": 4}),
+            trial={"n_init": 1, "max_iter": 25},
+            full={"n_init": 1, "max_iter": 50, "tol": 1e-5},
         ),
     ),
     Family(
@@ -430,11 +448,12 @@ FAMILIES: tuple[Family, ...] = (
         answers=(*_FITTED, *_CLASSES, "partial_fit"),
         reading=9,
         search=Search(
-            sizes=(2, 4, 8, 16, 32),
+            first=2,
+            tuned=(Tuning("smoothing", (0.1, 0.5, 2.0, 8.0), 1),),
+            averaged={"average_restarts": True, "n_init": 3},
             cost=Cost(8e-3, rows=4e-6, cells=1.6e-7, per_cell=1.2e-8, per_square=4e-7, partners=2e-8),
-            light={"n_init": 1, "max_iter": 20},
+            trial={"n_init": 1, "max_iter": 20},
             full={"n_init": 1, "max_iter": 60, "tol": 1e-6},
-            more=({"n_init": 1}, {"n_init": 3}),
         ),
     ),
     Family(
@@ -521,6 +540,9 @@ FAMILIES: tuple[Family, ...] = (
     ),
 )
 
+# Other classes that can be saved, and where they live.
+COMPOSITES: Mapping[str, str] = {"StackedFill": "latentbits.evaluation"}
+
 BY_CLASS: Mapping[str, Family] = {family.cls: family for family in FAMILIES}
 BY_NAME: Mapping[str, Family] = {family.name: family for family in FAMILIES if family.name is not None}
 
@@ -538,3 +560,16 @@ def family_of(cls: type) -> Family:
         if base.__name__ in BY_CLASS:
             return BY_CLASS[base.__name__]
     raise KeyError(f"{cls.__name__} is not in the table of families (latentbits/families.py)")
+
+
+def saved_class(name: str) -> Any:
+    """The class that a file of a model names, or None if there is none.
+
+    Examples
+    --------
+    >>> saved_class("BinaryGTM").__name__, saved_class("StackedFill").__name__, saved_class("os")
+    ('BinaryGTM', 'StackedFill', None)
+    """
+    if name in BY_CLASS:
+        return BY_CLASS[name].load()
+    return getattr(importlib.import_module(COMPOSITES[name]), name) if name in COMPOSITES else None

@@ -16,7 +16,7 @@ from . import declared
 from .declared import MisfitError
 from .engine.checkpoint import read_sealed, write_sealed
 from .errors import FileError, InputError
-from .families import BY_CLASS
+from .families import saved_class
 
 # Options that serve the machine and the session in which a model was fitted.
 STAYS = ("checkpoint", "callbacks")
@@ -128,9 +128,9 @@ class _Reader:
         """An estimator, checked."""
         place = prefix.rstrip(".") or "the model"
         name = _part(described, "class", str, place)
-        if name not in BY_CLASS:
+        cls = saved_class(name)
+        if cls is None:
             raise MisfitError(f"{place} is a {name!r:.60}, which this version of latentbits does not have")
-        cls = BY_CLASS[name].load()
         estimator = self._with_options(cls, _part(described, "options", dict, place), place)
         kinds = cls._fitted_types()
         for key, packed in _part(described, "fitted", dict, place).items():
@@ -313,7 +313,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     header, arrays = read_sealed(path, "model")
     name, version = header.get("class"), header.get("version")
-    if isinstance(name, str) and isinstance(version, str) and name not in BY_CLASS:
+    if isinstance(name, str) and isinstance(version, str) and saved_class(name) is None:
         raise FileError(
             f"{path} holds a {name:.60} of latentbits {version:.20}, which this version does not have; update latentbits."
         )

@@ -269,12 +269,35 @@ def test_progress_of_every_fit(capsys, tmp_path, monkeypatch):
         assert told in err, (words, err)
 
 
+class Moment:
+    """A clock that stands still until it is set."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
 def test_lines_of_progress(capsys):
-    clock = iter([0.0, 1.0, 2.5, 5.0, 13.0, 13.0])
-    lines = Lines(clock=lambda: next(clock))
-    for done in (0.1, 0.25, 0.5, 0.65):
+    clock = Moment()
+    lines = Lines(5.0, 2.0, clock)
+    for clock.now, done in ((1.0, 0.1), (2.5, 0.25), (4.0, 0.4), (13.0, 0.65)):
         lines(done, 1.0, "a note")
     assert capsys.readouterr().err == " 25%, about 8 s left: a note\n 65%, about 7 s left: a note\n"
+    for clock.now in (15.0, 18.0, 26.0):  # nothing is told meanwhile: the line goes on with the clock
+        lines.refresh()
+    assert capsys.readouterr().err == " 90%, about 2.0 s left: a note\n 99%, about 0.3 s left: a note\n"
+
+
+def test_lines_do_not_wait_to_be_told(capsys, monkeypatch):
+    from latentbits.cli import progress
+
+    monkeypatch.setattr(progress, "TICK", 0.01)
+    monkeypatch.setattr(progress.Lines.__init__, "__defaults__", (0.0, 0.0, time.monotonic))
+    with progress.progress_shown("explore") as tell:
+        tell(0.5, 1.0, "a long fit")
+        time.sleep(0.3)
+    assert capsys.readouterr().err.count("a long fit") > 3
 
 
 def test_select_and_sample(capsys, model, tmp_path):

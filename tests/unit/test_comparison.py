@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -19,7 +17,8 @@ from latentbits.errors import FitError, InputError
 from latentbits.evaluation import Adapted, candidates_for, compare
 from latentbits.evaluation.candidates import Candidate, measure
 from latentbits.evaluation.comparison import Comparison, Fitted
-from latentbits.evaluation.plan import default_budget, planned
+from latentbits.evaluation.plan import TIME, Plan, default_budget, rows_within
+from latentbits.evaluation.race import Clock, Race
 from latentbits.evaluation.scores import (
     Answers,
     Questions,
@@ -29,7 +28,8 @@ from latentbits.evaluation.scores import (
     paired,
     wide_calibration_error,
 )
-from latentbits.families import FAMILIES, TableSize
+from latentbits.evaluation.search import Point, Tried, larger, search_path
+from latentbits.families import FAMILIES, TableSize, Tuning
 
 QUICK = {"folds": 1, "n_components": [2, 3], "budget": 5}
 
@@ -107,33 +107,141 @@ def test_calibration():
     assert np.isnan(auc(np.ones(3), np.array([0.1, 0.2, 0.3])))
 
 
-# What is planned.
+# What is searched.
 
 
-def test_plan_follows_the_budget():
-    table = TableSize(20_000, 500, 1_000_000)
-    models = candidates_for("all")
-    plans = [planned(table, models, budget, None, 0.1, 0.1) for budget in (30, 300, 3000, 1e6)]
-    assert [plan.n_rows for plan in plans] == sorted(plan.n_rows for plan in plans)
-    assert plans[-1].n_folds == 8 and plans[-1].thorough and plans[-1].n_rows == 18_000
-    assert all(plan.seconds <= budget for plan, budget in zip(plans[1:], (300, 3000, 1e6)))
-    assert plans[1] == planned(table, models, 300, None, 0.1, 0.1)  # of nothing else
-    assert planned(table, models, 1e6, 2, 0.1, 0.1).n_folds == 2
-    assert default_budget(435 * 16) < 60 and default_budget(10_000_000) == 300
-    small = planned(TableSize(30, 4, 50), models, 100, None, 0.1, 0.1)
-    assert small.n_held == 0 and small.n_rows == 30 and max(small.sizes["mixture"]) <= 6
-    with pytest.raises(InputError, match="above 0 seconds"):
-        planned(table, models, 0, None, 0.1, 0.1)
+def searched(one, loss, n_rows=1000, noise=0.0):
+    """Points that a family tries if settings have these losses, and the best of them."""
+    rng = np.random.default_rng(0)
+    path, points = search_path(one, n_rows, np.arange(200)), []
+    point = next(path)
+    while True:
+        points.append(point)
+        value = loss(point.size, dict(point.options))
+        cells = np.full(200, value) + noise * rng.standard_normal(200)
+        try:
+            point = path.send(Tried(point, float(cells.mean()), cells, 0.1))
+        except StopIteration as stop:
+            return points, stop.value
+
+
+def family(first=2, **options):
+    return Candidate(name="m", title="m", structure="class", make=lambda size: None, first=first, **options)
+
+
+def test_sizes_double_until_the_loss_stops_falling_and_are_refined():
+    points, best = searched(family(), lambda size, options: abs(np.log2(size / 44)))
+    assert [point.size for point in points] == [2, 4, 8, 16, 32, 64, 23, 45] and best.point.size == 45
+    points, best = searched(family(), lambda size, options: 1.0 / size, n_rows=500)
+    assert max(point.size for point in points) == 64 * 2 - 37 == 91 and best.point.size == 91  # as many as rows bear
+    points, best = searched(family((5, 5)), lambda size, options: abs(size[0] - 14))
+    assert [point.size[0] for point in points] == [5, 7, 10, 14, 20]
+    points, _ = searched(family(), lambda size, options: 0.3, noise=0.01)  # noise: not for ever
+    assert len({point.size for point in points}) <= 6
+    assert larger(200, 600) is None and larger((60, 60), 10) is None
+
+
+def test_regularisers_are_searched_and_sizes_again_with_them():
+    one = family(
+        tuned=(Tuning("smoothing", (1.0, 3.0, 10.0, 30.0), 0),), averaged={"average_restarts": True, "n_init": 5}
+    )
+
+    def loss(size, options):
+        right = 16 if options["smoothing"] == 10.0 else 8
+        return abs(np.log2(size / right)) + abs(options["smoothing"] - 10.0) - 0.1 * ("average_restarts" in options)
+
+    points, best = searched(one, loss)
+    told = [(point.size, dict(point.options)["smoothing"]) for point in points]
+    assert told[:4] == [(2, 1.0), (4, 1.0), (8, 1.0), (16, 1.0)] and (8, 30.0) in told and (16, 10.0) in told
+    assert best.point == Point(16).with_options(smoothing=10.0, average_restarts=True, n_init=5)
+    down, _ = searched(family(None, tuned=(Tuning("ridge", (0.1, 1.0, 10.0), 1),)), lambda s, o: o["ridge"])
+    assert [dict(point.options)["ridge"] for point in down] == [1.0, 10.0, 0.1]
+    named, _ = searched(family(named=(3, 5)), lambda size, options: size)
+    assert [point.size for point in named] == [3, 5]
+
+
+class Ticks(Clock):
+    """A clock that goes on by what fits are said to take."""
+
+    def __init__(self, budget):
+        super().__init__(budget)
+        self.now = 0.0
+
+    def elapsed(self):
+        return self.now
+
+
+def raced(losses, budget, repeat=None, width=1):
+    """A race of families that have these losses by size; every fit takes a second, on the clock and nominally."""
+    from latentbits.families import Cost
+
+    clock, asked, hand = Ticks(budget), [], []
+
+    def start(one, point):
+        asked.append((one.name, point.size))
+        hand.append((one.name, point))
+
+    def finish():
+        clock.now += 1.0 / width
+        name, point = hand.pop(0)
+        value = losses[name](point.size)
+        return name, Tried(point, value, np.full(50, value) + 0.001 * np.arange(50) / 50, 1.0)
+
+    models = [
+        Candidate(
+            name=name, title=name, structure="class", make=lambda size: None, first=2, asked=False, cost=Cost(0.25)
+        )
+        for name in losses
+    ]
+    race = Race(models, start, finish, TableSize(4000, 10, 9000), np.arange(50), clock, 1, width, repeat)
+    race.run()
+    return race, asked
+
+
+def test_families_race_and_longer_budgets_do_more_of_the_same():
+    losses = {"good": lambda k: 0.3 + 1 / k, "slow": lambda k: 0.31 + 4 / k, "bad": lambda k: 0.8 + 0.1 / k}
+    known = []
+    for budget in (14, 24, 200):
+        race, asked = raced(losses, budget)
+        for earlier in known:
+            assert asked[: len(earlier)] == earlier or len(asked) > len(earlier)
+            for name in losses:  # every family begins as it did
+                mine, before = ([size for n, size in part if n == name] for part in (asked, earlier))
+                assert mine[: len(before)] == before
+        known.append(asked)
+    assert race.runners["bad"].ended == "behind" and race.runners["slow"].ended == "settled"
+    short = raced(losses, 24)[0]
+    assert short.runners["good"].ended == TIME and short.runners["good"].is_growing
+    plan = Plan(
+        1, 100, 0, {n: len(r.fits) for n, r in short.runners.items()}, {}, {"good": TIME, "slow": TIME, "bad": "behind"}
+    )
+    again, asked = raced(losses, 1e-9, repeat=plan)  # whatever the clock says
+    assert sorted(asked) == sorted(known[1]) and {n: r.ended for n, r in again.runners.items()} == dict(plan.ended)
+
+
+def test_rows_follow_the_budget():
+    table, models = TableSize(200_000, 500, 10_000_000), candidates_for("all")
+    rows = [rows_within(table, 2000, models, budget, 0.1) for budget in (3, 30, 300, 3000, 1e6)]
+    assert rows == sorted(rows) and rows[0] == 500 and rows[-1] == 198_000
+    assert default_budget(435 * 16) < 65 and default_budget(10_000_000) == 600
+    found = Plan(3, 100, 10, {"mixture": 4}, {"mixture": 3}, {"mixture": "settled"}, {"dp": 7.5}, {"mixture": 2})
+    import tomllib
+
+    from latentbits.exploring.settings import to_toml
+
+    assert Plan.of_sections(tomllib.loads(to_toml(found.sections()))["plan"]) == found
+    with pytest.raises(InputError, match="damaged"):
+        Plan.of_sections({"rows": 3})
 
 
 def test_candidates():
     names = [one.name for one in candidates_for()]
-    assert names[:2] == ["independent", "tree"] and len(names) == 14
-    mine = candidates_for([latentbits.LatentTrait(2), ("two", Adapted(NMF(2)))])[2:]
+    assert names[:4] == ["independent", "tree", "regressions", "boosting"] and len(names) == 16
+    mine = candidates_for([latentbits.LatentTrait(2), ("two", Adapted(NMF(2)))])[4:]
     assert [(one.name, one.structure) for one in mine] == [("LatentTrait", "scores"), ("two", "other")]
-    sized = candidates_for(["mixture", "gtm", "dp"], [2, 5])[2:]
-    assert [one.sizes for one in sized] == [(2, 5), sized[1].sizes, (None,)] and measure(sized[1].sizes[0]) == 25
-    assert candidates_for(["gtm"], {"gtm": [(4, 4)]})[2].sizes == ((4, 4),)
+    sized = candidates_for(["mixture", "gtm", "dp"], [2, 5])[4:]
+    assert [one.named for one in sized] == [(2, 5), (), ()] and measure(sized[1].first) == 25
+    assert candidates_for(["gtm"], {"gtm": [(4, 4)]})[4].named == ((4, 4),)
     for models, sizes, message in (
         (["nope"], None, "no family 'nope'"),
         ([], None, "no model is left"),
@@ -152,13 +260,18 @@ def test_candidates():
 def test_all_families_answer(table):
     everyone = [family.name for family in FAMILIES if family.search is not None]
     found = compare(table, everyone, budget=1, folds=1, n_components=[2])
-    assert len(found.table) == 14 and all("log_loss" in row for row in found.table)
-    kinds = {row["model"]: row["row_kind"] for row in found.table}
+    assert len(found.table) == 16 and set(found.plan.left_out) <= {"boosting", "regressions"}
+    assert all("log_loss" in row for row in found.table if row["model"] not in found.plan.left_out)
+    kinds = {row["model"]: row.get("row_kind") for row in found.table}
     assert kinds["mixture"] == "exact" and kinds["noisy-or"] == "estimate"  # importance sampling, not the bound
-    assert [row["log_loss"] for row in found.table] == sorted(row["log_loss"] for row in found.table)
+    losses = [row["log_loss"] for row in found.table if "log_loss" in row]
+    assert losses == sorted(losses)
     assert found.finding_ == "structure" and found.multi_cause_ in ("aspect", "noisy-or", "boltzmann")
     assert found.best_ in found.verdict or found.row(found.best_)["title"] in found.verdict
-    assert compare(table, ["dp", "mixture"], **QUICK).table == compare(table, ["dp", "mixture"], **QUICK).table
+    first = compare(table, ["dp", "mixture"], **QUICK)
+    assert compare(table, ["dp", "mixture"], plan=first.plan, **QUICK).table == first.table
+    with pytest.raises(InputError, match="plan is that of another table"):
+        compare(table[:100], ["dp", "mixture"], plan=first.plan, **QUICK)
 
 
 def test_containers_agree(table):
@@ -191,7 +304,7 @@ def test_held_out_scores_are_those_of_a_fit_by_hand(table):
 def test_independent_columns_hold_nothing():
     rng = np.random.default_rng(0)
     X = (rng.random((400, 12)) < rng.random(12)).astype(float)
-    found = compare(X, ["mixture", "trait"], folds=2, n_components=[2])
+    found = compare(X, ["mixture", "trait"], folds=2, n_components=[2], budget=10)
     assert found.finding_ == "nothing" and found.verdict.startswith("Nothing to find")
 
 
@@ -199,7 +312,7 @@ def test_rare_ones_are_not_structure():
     """Sparse independent columns: pooling them is not finding anything."""
     for seed, (n_rows, n_columns, share) in enumerate([(60, 300, 0.01), (300, 200, 0.004), (1500, 100, 0.002)]):
         X = (np.random.default_rng(seed).random((n_rows, n_columns)) < share).astype(float)
-        found = compare(X, ["mixture", "gtm"], folds=1, n_components={"mixture": [2], "gtm": [(3, 3)]})
+        found = compare(X, ["mixture", "gtm"], folds=1, n_components={"mixture": [2], "gtm": [(3, 3)]}, budget=4)
         assert found.finding_ == "nothing", found.verdict
 
 
@@ -222,10 +335,10 @@ def test_a_hub_with_very_many_columns():
     assert np.isfinite(tree.score_samples(X)).all() and np.isfinite(tree.impute(X)).all()
 
 
-def test_named_sizes_are_all_tried():
-    models = candidates_for(["mixture", "noisy-or"], range(2, 13))
-    plan = planned(TableSize(20_000, 100, 600_000), models, 60, None, 0.1, 0.1)
-    assert plan.sizes["noisy-or"] == tuple(range(2, 13)) and plan.n_rows < 18_000
+def test_named_sizes_are_all_tried(table):
+    found = compare(table, ["mixture"], n_components=range(2, 7), folds=1)
+    tried = {fit["size"] for fit in found.searches if fit["model"] == "mixture"}
+    assert tried == set(range(2, 7)) and found.row("mixture")["n_tried"] >= 5
 
 
 def test_a_tie_is_no_difference(table):
@@ -265,8 +378,8 @@ def test_adapted_models_join(table):
         ("pca", Adapted(PCA(2, random_state=0))),
     ]
     found = compare(table, models, **QUICK)
-    losses = {row["model"]: row["log_loss"] for row in found.table}
-    assert set(losses) == {"independent", "tree", "mixture", "NMF", "KMeans", "LatentDirichletAllocation", "pca"}
+    losses = {row["model"]: row["log_loss"] for row in found.table if "log_loss" in row}
+    assert set(losses) >= {"independent", "tree", "mixture", "NMF", "KMeans", "LatentDirichletAllocation", "pca"}
     assert losses["KMeans"] < losses["independent"] and losses["NMF"] < losses["independent"]
     assert found.row("NMF")["row_kind"] == "none"
     whole = Adapted(NMF(3, init="nndsvda", random_state=0, max_iter=500)).fit(np.nan_to_num(table))
@@ -287,9 +400,10 @@ def test_a_model_that_fails_is_told_of(table):
         def fit(self, X):
             raise ValueError("it broke")
 
-    found = compare(table, ["mixture", ("broken", Broken(NMF(2)))], **QUICK)
+    found = compare(table, ["mixture", ("broken", Broken(NMF(2)))], cells=0.3, **QUICK)
     row = found.row("broken")
-    assert "log_loss" not in row and row["note"] == "it broke" and "Could not be fitted: broken" in found.verdict
+    assert "log_loss" not in row and row["note"] == "it broke"
+    assert "Could not be fitted: broken" in found.verdict
 
 
 def test_errors_of_our_own_are_not_hidden(table, monkeypatch):
@@ -341,7 +455,7 @@ def test_finished_parts_are_not_done_again(table, tmp_path, monkeypatch):
 def test_bad_requests(table):
     for options, message in (
         ({"cells": 0.9}, "cells"),
-        ({"rows": 0}, "rows"),
+        ({"rows": 0.9}, "rows"),
         ({"folds": 0}, "folds"),
         ({"folds": 10**9}, "folds"),
         ({"n_components": [0, 2]}, "whole numbers, 1 or more; got 0"),
@@ -365,10 +479,10 @@ def test_bad_requests(table):
 # What is said about it.
 
 
-def told(losses, n=4000, noise=0.02, structures=None, n_draws=3, sizes=(2, 3, 4), shaken=None):
+def told(losses, n=4000, noise=0.02, structures=None, n_draws=3, sizes=(2, 3, 4), shaken=None, ended=None):
     """A comparison in which models have these mean losses; those of ``shaken`` differ by so much from draw to draw."""
     rng = np.random.default_rng(0)
-    structures = structures or {}
+    structures, ended = structures or {}, ended or {}
     values = (rng.random(n) < 0.5).astype(np.uint8)
     draws = np.arange(n) * n_draws // n
     asked = Questions(np.repeat(np.arange(n // 4), 4), np.zeros(n, int), values, draws)
@@ -377,7 +491,8 @@ def told(losses, n=4000, noise=0.02, structures=None, n_draws=3, sizes=(2, 3, 4)
         moved = (draws - (n_draws - 1) / 2) * (shaken or {}).get(name, 0.0)
         on = np.exp(-(loss + moved + noise * rng.standard_normal(n)))
         said[name] = Answers(np.where(values == 1, on, 1 - on), None, "")
-        structure = structures.get(name, {"independent": "none", "tree": "pairs"}.get(name, "class"))
+        known = {"independent": "none", "tree": "pairs", "regressions": "outside"}
+        structure = structures.get(name, known.get(name, "class"))
         candidates.append(
             Candidate(
                 name=name,
@@ -385,12 +500,17 @@ def told(losses, n=4000, noise=0.02, structures=None, n_draws=3, sizes=(2, 3, 4)
                 structure=structure,
                 make=lambda size: None,
                 is_baseline=structure in ("none", "pairs"),
+                is_rival=structure == "outside",
             )
         )
-    about = {name: [Fitted(3, 1.0, 5, True, "")] for name in losses}
-    plan = planned(TableSize(100, 5, 100), candidates_for(["mixture"]), 100, n_draws, 0.1, 0.1)
-    plan = replace(plan, n_folds=n_draws, sizes=dict.fromkeys(losses, sizes))
-    return Comparison.of(candidates, asked, said, np.arange(0), about, [], plan)
+    about = {name: [Fitted(Point(3), 1.0, 5, True, "")] * n_draws for name in losses}
+    searches = [
+        {"model": name, "step": i, "size": size, "options": {}, "log_loss": 0.3, "seconds": 1.0, "note": ""}
+        for name in losses
+        for i, size in enumerate(sizes)
+    ]
+    plan = Plan(n_draws, 900, 0, ended={name: ended.get(name, "time") for name in losses})
+    return Comparison.of(candidates, asked, said, np.arange(0), about, searches, plan)
 
 
 def test_verdicts():
@@ -421,9 +541,18 @@ def test_verdicts_say_no_more_than_was_tried():
     assert "these fits cannot tell which" in few.headline
     edge = told(losses, sizes=(2, 3))
     assert "the mixture (K=3) predicts hidden cells best" in edge.verdict and edge.row("mixture")["at_edge"]
-    assert "That is its largest size that was tried; larger ones may predict better still." in edge.verdict
-    assert "Worse, at the largest size that was tried: the trait (K=3)." in edge.verdict
-    assert "Clearly worse" not in edge.verdict
+    assert "It was still improving at K=3, the largest size that was tried." in edge.verdict
+    assert "Worse so far, but still improving at the largest size that was tried: the trait (K=3)." in edge.verdict
+    assert (
+        "Clearly worse" not in edge.verdict
+        and "these fits cannot tell" in told(losses, sizes=(2, 3), structures={"aspect": "shares"}).headline
+    )
+    behind = told(losses, ended={"trait": "behind"})
+    assert "Stopped, too far behind to catch up: the trait (K=3), 0.150 behind." in behind.verdict
+    outside = told({**losses, "regressions": 0.25})
+    assert outside.rival_ == "regressions" and outside.headline.startswith("The regressions, which claims no hidden")
+    assert "predicts better by 0.0" in outside.verdict and outside.best_ in ("mixture", "aspect")
+    assert "which claims no hidden structure, predicts as well" in told({**losses, "regressions": 0.3}).verdict
     losses["trait"] = 0.4
     assert "Clearly worse: the trait" in told(losses).verdict
     moving = told(losses, shaken={"trait": 0.2})
@@ -444,10 +573,10 @@ def test_kinds_of_row_scores_are_ranked_apart():
         "tree": Answers(on, np.full(20, -8.0), "exact"),
         "mixture": Answers(on, np.full(20, -5.0), "estimate"),
     }
-    about = {name: [Fitted(None, 1.0, 5, True, "")] for name in said}
-    plan = planned(TableSize(100, 5, 100), candidates_for(["mixture"]), 100, 1, 0.1, 0.1)
+    taking_part = [one for one in candidates_for(["mixture"]) if not one.is_rival]
+    about = {name: [Fitted(Point(None), 1.0, 5, True, "")] for name in said}
     asked = Questions(np.arange(100), np.zeros(100, int), values)
-    found = Comparison.of(candidates_for(["mixture"]), asked, said, np.arange(20), about, [], plan)
+    found = Comparison.of(taking_part, asked, said, np.arange(20), about, [], Plan(1, 100, 20))
     assert found.row("tree")["row_below_best"] == found.row("mixture")["row_below_best"] == 0.0
     assert found.row("independent")["row_below_best"] == pytest.approx(1.0)  # to the tree, not to the estimate
 
@@ -465,9 +594,8 @@ def test_bounds_are_not_ranked():
         *candidates_for(["mixture"])[:2],
         Candidate(name="bounded", title="bounded", structure="causes", make=lambda size: None),
     ]
-    about = {name: [Fitted(None, 1.0, 1, True, "")] for name in said}
-    plan = planned(TableSize(100, 5, 100), candidates_for(["mixture"]), 100, 1, 0.1, 0.1)
-    found = Comparison.of(taking_part, asked, said, np.arange(20), about, [], plan)
+    about = {name: [Fitted(Point(None), 1.0, 1, True, "")] for name in said}
+    found = Comparison.of(taking_part, asked, said, np.arange(20), about, [], Plan(1, 100, 20))
     assert "row_below_best" not in found.row("bounded") and found.row("bounded")["row_kind"] == "lower bound"
     assert found.row("independent")["row_below_best"] == pytest.approx(1.0)  # to the tree, not to the bound
 
@@ -477,8 +605,8 @@ def test_frame_and_estimator(table):
     assert found.to_frame()["model"].iloc[0] == found.table[0]["model"] and repr(found) == found.verdict
     again = found.estimator("mixture")
     assert again.n_components == found.row("mixture")["size"]
-    full = found.candidate("mixture").full
-    assert full and {name: getattr(again, name) for name in full} == dict(full)  # as it was compared
+    full = {**found.candidate("mixture").full, **found.row("mixture")["options"]}
+    assert full["smoothing"] and {name: getattr(again, name) for name in full} == full  # as it was compared
 
 
 def test_families_that_do_not_fit_the_budget_are_left_out_and_told_of(table):
@@ -488,13 +616,14 @@ def test_families_that_do_not_fit_the_budget_are_left_out_and_told_of(table):
     assert all(note.startswith("left out: about ") for note in missing.values())
     assert found.verdict.endswith(".") and "Not tried, to keep to the budget: " in found.verdict
     assert "Could not be fitted" not in found.verdict  # they were not tried
-    tried = [one for one in found.candidates if one.name not in missing and not one.is_baseline]
+    tried = [one for one in found.candidates if one.name not in missing and one.is_family]
     assert len(tried) >= 4
 
 
 def test_models_that_are_named_are_not_left_out(table):
     found = compare(table, ["dp", "gtm"], budget=0.1, folds=1)
-    assert not found.plan.left_out and all("log_loss" in row for row in found.table)
+    assert set(found.plan.left_out) <= {"regressions", "boosting"}
+    assert {row["model"] for row in found.table if "log_loss" in row} >= {"dp", "gtm"}
 
 
 def test_fits_in_processes_of_their_own_come_out_the_same(table, monkeypatch):

@@ -24,8 +24,8 @@ from ..base.limits import check_supported
 from ..base.options import Check, OptimiserOptions, is_whole, option_fields
 from ..base.passes import table_sums
 from ..base.saving import SavesMixin
-from ..base.shell import keep_columns
 from ..base.sklearn_api import check_is_fitted, clone
+from ..base.tables import keep_columns
 from ..data.checks import check_weights
 from ..data.numbers import real_numbers
 from ..data.source import Source, open_source

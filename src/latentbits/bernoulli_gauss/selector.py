@@ -14,8 +14,8 @@ from .. import declared as of
 from ..base.common import tags_of_numbers
 from ..base.options import Check, Flag, Number, Share, Whole, option_fields
 from ..base.saving import SavesMixin
-from ..base.shell import keep_columns
 from ..base.sklearn_api import check_is_fitted, clone
+from ..base.tables import keep_columns
 from ..data.giving_back import is_dask
 from ..data.matching import reordered
 from ..data.source import open_source

@@ -21,7 +21,7 @@ from .progress import progress_shown
 Models = Annotated[str | None, typer.Option("--models", help="Families to compare, separated by commas; default: all.")]
 Budget = Annotated[
     str | None,
-    typer.Option("--budget", help="About how long it may take: 30, 90s, 5m. By default 45 s to 5 min, by size."),
+    typer.Option("--budget", help="About how long it may take: 30, 90s, 5m. By default 1 to 10 min, by size."),
 ]
 Sizes = Annotated[
     str | None,
@@ -122,6 +122,8 @@ def explore(
         if table is not None:
             raise InputError("--config names the table itself; leave TABLE out.")
         table, options, name = _of_config(config)
+        if any(given[key] is not None for key in ("models", "n_components", "budget", "folds", "random_state")):
+            options["plan"] = None  # something else is asked for
         folder = Path(out) if out is not None else Path(config).parent
     elif table is None:
         raise InputError("name a TABLE to explore, or --config run.toml to repeat a run.")
@@ -155,6 +157,7 @@ def explore(
 
 def _of_config(config: str) -> tuple[TableFile, dict[str, Any], str]:
     """Table, options and name of a ``run.toml``."""
+    from ..evaluation import Plan
     from ..exploring.settings import read_settings
 
     found = read_settings(config)
@@ -171,6 +174,7 @@ def _of_config(config: str) -> tuple[TableFile, dict[str, Any], str]:
         "tables": asked.get("tables", "csv"),
         "safe_csv": asked.get("safe_csv", False),
         "random_state": asked.get("seed", 0),
+        "plan": Plan.of_sections(found["plan"]) if "plan" in found else None,
     }
     return TableFile.of_settings(about), options, str(asked.get("name", "table"))
 
@@ -239,7 +243,7 @@ def compare(
     if out is None and sys.stdout.isatty() and not as_json:
         _show_table(found)
         return
-    columns = ["model", "size", "log_loss", "above_best", "se", "auc", "brier", "calibration_error"]
+    columns = ["model", "size", "options_text", "log_loss", "above_best", "se", "auc", "brier", "calibration_error"]
     columns += ["row_log_likelihood", "row_kind", "row_below_best", "row_se", "note"]
     rows = [{**row, "size": None if row["size"] is None else str(row["size"])} for row in found.table]
     write_rows(rows, columns, out, as_json, {"best": found.best_, "verdict": found.verdict})

@@ -1,5 +1,7 @@
 """Independent pieces of one job, side by side: in joblib's threads or processes, or on the workers of a Dask client.
 
+:class:`Together` runs calls that are all known; :class:`InHand` calls that follow from what others gave.
+
 What a piece gives does not depend on where it runs, or on what runs beside it.
 """
 
@@ -93,6 +95,78 @@ class Together:
         """All results, in the order of the calls."""
         found = dict(self.run(function, calls))
         return [found[place] for place in range(len(calls))]
+
+
+class InHand:
+    """Calls that are started one by one, and whose results are taken as they come.
+
+    Parameters
+    ----------
+    n_jobs : int
+        Processes here; with one, calls are run where their results are asked for, in the order in which they were started.
+    client : distributed.Client, optional
+        Whose workers run the calls instead.
+
+    Used as a context: what is still running when it is left by an error is ended.
+    """
+
+    def __init__(self, n_jobs: int = 1, client: Any = None) -> None:
+        self.n_jobs, self.client = n_jobs, client
+        self.waiting: dict[Any, Any] = {}  # by future, the key of a call; here by key, the call
+        self._placed: tuple[Any, Any] = (None, None)
+        self._processes: Any = None
+
+    @property
+    def width(self) -> int:
+        """Calls that run at a time."""
+        return self.n_jobs if self.client is None else max(1, n_threads(self.client))
+
+    def __enter__(self) -> InHand:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if self.client is not None:
+            self.waiting.clear()  # Dask lets go of futures that nobody holds
+        elif self._processes is not None and self.waiting:
+            self._processes.shutdown(wait=True, kill_workers=True)
+        self.waiting.clear()
+
+    def start(self, key: Any, function: Callable[..., Any], shared: Any, call: tuple[Any, ...]) -> None:
+        """Begin ``function(shared, *call)``; ``shared`` is sent to the workers once for calls one after the other."""
+        if self.client is not None:
+            self.waiting[self._on_workers(function, shared, call)] = key
+        elif self.n_jobs == 1:
+            self.waiting[key] = (function, shared, call)
+        else:
+            from joblib.externals.loky import get_reusable_executor
+
+            self._processes = get_reusable_executor(max_workers=self.n_jobs)
+            self.waiting[self._processes.submit(function, shared, *call)] = key
+
+    def _on_workers(self, function: Callable[..., Any], shared: Any, call: tuple[Any, ...]) -> Any:
+        """A future of Dask's; a worker that is lost costs what it had in hand, which another one takes over."""
+        with on_cluster(self.client):
+            if self._placed[0] is not shared:
+                self._placed = shared, self.client.scatter([shared], broadcast=True, hash=False)[0]
+            return self.client.submit(function, self._placed[1], *call, pure=False)
+
+    def finish(self) -> tuple[Any, Any]:
+        """Wait for one of the calls; its key and its result."""
+        if self.client is not None:
+            from distributed import wait
+
+            with on_cluster(self.client):
+                done = next(iter(wait(list(self.waiting), return_when="FIRST_COMPLETED").done))
+                return self.waiting.pop(done), done.result()
+        if self.n_jobs == 1:
+            key = next(iter(self.waiting))
+            function, shared, call = self.waiting.pop(key)
+            return key, function(shared, *call)
+        from concurrent import futures
+
+        done = next(iter(futures.wait(list(self.waiting), return_when=futures.FIRST_COMPLETED).done))
+        result = done.result()
+        return self.waiting.pop(done), result
 
 
 def keeping_memory() -> Any:

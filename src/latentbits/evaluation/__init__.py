@@ -8,15 +8,23 @@ from .bootstrap import BootstrapTest, bootstrap_lrt
 from .candidates import Candidate, candidates_for
 from .compare_families import compare
 from .comparison import Comparison
+from .imputer import Imputer
+from .plan import Plan
 from .select_size import Selection, select
+from .stacked_fill import StackedFill
+from .stacking import Stack
 
 __all__ = [
     "Adapted",
     "BootstrapTest",
     "Candidate",
     "Comparison",
+    "Imputer",
     "IndependentColumns",
+    "Plan",
     "Selection",
+    "Stack",
+    "StackedFill",
     "bootstrap_lrt",
     "candidates_for",
     "compare",

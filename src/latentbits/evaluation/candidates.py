@@ -1,4 +1,4 @@
-"""Who takes part: every family that fills unknown cells, the two baselines, and models that the user brings."""
+"""Who takes part: every family that fills unknown cells, two baselines, outside rivals, and models that the user brings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from ..base.options import is_whole
 from ..base.sklearn_api import BaseEstimator, clone
 from ..data.source import Source
 from ..errors import InputError
-from ..families import BY_NAME, FAMILIES, MOST_SIZES, Cost, Family, Search, TableSize, family_of, sized
+from ..families import BY_NAME, FAMILIES, MOST_SIZES, Cost, Family, Search, TableSize, Tuning, family_of, sized
 from .adapter import Adapted
 from .baselines import IndependentColumns
+from .rivals import ColumnBoosting, ColumnRegressions
 
 # Of models that were brought along.
 UNKNOWN_COST = Cost(1e-2, per_cell=1e-8)
@@ -32,9 +33,10 @@ class Candidate(Search):
         Key of :data:`~latentbits.families.STORIES`.
     make : function
         From a size to an estimator.
-    is_baseline : bool
-    named : bool
-        Whether the user named the sizes, all of which are tried then.
+    is_baseline, is_rival : bool
+        Whether it claims no hidden structure: what families have to beat, and what others would take instead of them.
+    named : tuple
+        Sizes that the user named, all of which are tried then, and no others.
     asked : bool
         Whether the user named the model, which is fitted then, however dear it is.
     """
@@ -44,8 +46,14 @@ class Candidate(Search):
     structure: str
     make: Callable[[Any], Any]
     is_baseline: bool = False
-    named: bool = False
+    is_rival: bool = False
+    named: tuple[Any, ...] = ()
     asked: bool = True
+
+    @property
+    def is_family(self) -> bool:
+        """Whether it is one of those that are compared."""
+        return not (self.is_baseline or self.is_rival)
 
     def estimator(self, size: Any, options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Any:
         """An unfitted model."""
@@ -56,10 +64,6 @@ class Candidate(Search):
         given = {**options, "random_state": seed, "n_jobs": n_jobs}
         return model.set_params(**{name: value for name, value in given.items() if name in known})
 
-    def thorough(self) -> Candidate:
-        """The same with more starts, or longer ones."""
-        return replace(self, light={**self.light, **self.more[0]}, full={**self.full, **self.more[1]})
-
     def passes(self, options: Mapping[str, Any]) -> float:
         """Passes over the table that options ask for, at most."""
         if "n_draws" in options:
@@ -69,14 +73,6 @@ class Candidate(Search):
     def seconds(self, size: Any, options: Mapping[str, Any], table: TableSize) -> float:
         """Nominal seconds of a fit."""
         return self.cost.seconds(table, measure(size), self.passes(options))
-
-    def fitting(self, table: TableSize) -> Candidate:
-        """The same with sizes that a table of this size can bear."""
-        if self.named:
-            return self
-        most = max(2.0, min(table.n_rows / 5, table.n_columns))
-        sizes = tuple(size for size in self.sizes if isinstance(size, tuple) or measure(size) <= most)
-        return replace(self, sizes=sizes or self.sizes[:1])
 
 
 def measure(size: Any) -> float:
@@ -131,15 +127,40 @@ def _baselines() -> list[Candidate]:
             title=BY_NAME["tree"].title,
             structure="pairs",
             make=BY_NAME["tree"].estimator,
+            tuned=(Tuning("smoothing", (1.0, 3.0, 10.0), 1),),
             cost=Cost(3e-3, pairs=6e-8, marks=5e-7, partners=2e-8),
+            trial={"max_iter": 10, "tol": 1e-5},
             full={"max_iter": 10, "tol": 1e-5},
             is_baseline=True,
         ),
     ]
 
 
+def _rivals() -> list[Candidate]:
+    """What people take who look for no hidden structure."""
+    shared: dict[str, Any] = {"structure": "outside", "is_rival": True, "asked": False}
+    tuned = (Tuning("strength", (0.01, 0.03, 0.1, 0.3, 1.0), 2),)
+    cost = Cost(1e-3, cells=2e-6, crossed=4e-9)
+    regressions = Candidate(
+        name="regressions",
+        title="logistic regression of every column",
+        make=lambda size: ColumnRegressions(),
+        tuned=tuned,
+        cost=cost,
+        **shared,
+    )
+    boosting = Candidate(
+        name="boosting",
+        title="gradient boosting of every column",
+        make=lambda size: ColumnBoosting(),
+        cost=Cost(5e-2, cells=2e-5, crossed=1e-8),
+        **shared,
+    )
+    return [regressions, boosting]
+
+
 def candidates_for(models: Any = "all", n_components: Any = None) -> list[Candidate]:
-    """The candidates that a user asks for, baselines first.
+    """The candidates that a user asks for, baselines and rivals first.
 
     Parameters
     ----------
@@ -151,7 +172,7 @@ def candidates_for(models: Any = "all", n_components: Any = None) -> list[Candid
     Examples
     --------
     >>> [one.name for one in candidates_for(["aspect", "mixture"])]
-    ['independent', 'tree', 'aspect', 'mixture']
+    ['independent', 'tree', 'regressions', 'boosting', 'aspect', 'mixture']
     """
     families = {one.name: one for one in map(candidate_of, (f for f in FAMILIES if f.search is not None))}
     if isinstance(models, str):
@@ -171,7 +192,7 @@ def candidates_for(models: Any = "all", n_components: Any = None) -> list[Candid
         missing = [name for name in n_components if name not in names] if isinstance(n_components, dict) else []
         if missing:
             raise InputError(f"compare: n_components names {missing[0]!r}, which does not take part.")
-    return [*_baselines(), *chosen]
+    return [*_baselines(), *_rivals(), *chosen]
 
 
 def _candidate(model: Any, families: dict[str, Candidate]) -> Candidate:
@@ -244,7 +265,7 @@ def _sides(size: Any) -> tuple[Any, ...]:
 def check_sizes(candidates: Iterable[Candidate], source: Source) -> None:
     """Refuse sizes that the user named and the table cannot support, before anything is fitted."""
     for one in candidates:
-        model = one.make(one.sizes[-1]) if one.named else None
+        model = one.make(one.named[-1]) if one.named else None
         if isinstance(model, LatentBitsEstimator):
             model._check_size(source)
 
@@ -259,4 +280,4 @@ def _with_sizes(one: Candidate, n_components: Any) -> Candidate:
     elif not one.sized:
         return one
     sizes = sorted(set(several_sizes(wanted, f"compare: {one.name}")), key=measure)
-    return replace(one, sizes=tuple(sizes), named=True)
+    return replace(one, named=tuple(sizes))

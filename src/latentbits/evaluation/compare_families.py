@@ -1,12 +1,11 @@
-"""The comparison itself: draw what is hidden, choose sizes by successive halving, fit, ask all the same questions."""
+"""The comparison itself: search every family's settings, then hide other cells, fit again, ask all the same questions."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,19 +19,33 @@ from ..data.holdout import HiddenRows, RowsSource
 from ..data.rng import stream
 from ..data.source import Source, open_source
 from ..engine.sweep import sweep_of
-from ..engine.together import Together, active_client
-from ..errors import FitError, InputError, LatentBitsError, LatentBitsWarning
+from ..engine.together import InHand, active_client
+from ..errors import InputError, LatentBitsWarning
 from ..families import TableSize
 from .candidates import Candidate, candidates_for, check_sizes, size_text
 from .comparison import Comparison, Fitted
-from .hidden_cells import log_losses, predict_hidden
+from .fits import CHOICE, MOST_CELLS, answers_of, hidden_questions, search_loss, tried_of
+from .hidden_cells import log_losses
 from .part_store import Store, digest_of_table
-from .plan import MOST_FOLDS, Plan, default_budget, n_left, planned
-from .scores import Answers, Questions
+from .plan import (
+    BEHIND,
+    DRAWS,
+    DRAWS_IF_FEW,
+    FEW_CELLS,
+    MOST_FOLDS,
+    Plan,
+    checked_budget,
+    held_rows,
+    rows_within,
+)
+from .race import Clock, Race
+from .scores import Answers, Questions, paired
+from .search import Point, Tried, options_told
 
-CHOICE = 1000  # number of the draw of cells by which sizes are chosen
-WORTH_PROCESSES = 30.0  # nominal seconds from which on fits have processes of their own
-MOST_CELLS = 1_000_000  # hidden cells per fold: more would not change a verdict
+WORTH_PROCESSES = 30.0  # seconds of a budget from which on fits have processes of their own
+# Paired standard errors from the best within which families have more draws, if time is short, and shorter; draws may take
+# this much more than the budget, because verdicts hang on them.
+CONTENDING, OVER = (4.0, 2.0), 1.2
 
 
 def compare(
@@ -50,13 +63,15 @@ def compare(
     progress: Callable[[float, float, str], None] | None = None,
     checkpoint: Any = None,
     client: Any = None,
+    plan: Plan | None = None,
 ) -> Comparison:
     """Which kind of hidden structure predicts the cells of a table best.
 
-    The same cells are hidden from every family, and the same rows held out.  Each family chooses its size once, on cells that
-    are hidden for this choice and never scored; then it is fitted again, and scored on other cells and on the rows.
-    Sizes are chosen by successive halving: all are fitted briefly to some rows, the better half again to more.  Differences
-    come with standard errors that allow for cells of one row being alike.
+    The same cells are hidden from every family, and the same rows held out.  Each family searches its size and its
+    regulariser on cells that are hidden for this choice and never scored: sizes double as long as the loss falls, and no list
+    ends them.  Families race: those too far behind to catch up stop.  Then each is fitted again, with other seeds and other
+    cells hidden, several times, and scored on these cells and on the rows.  Differences come with standard errors that allow
+    for cells of one row being alike and for fits that differ.
 
     Parameters
     ----------
@@ -66,18 +81,19 @@ def compare(
         Names of families ("mixture", "variational", "bayesian", "dp", "aspect", "noisy-or", "logistic", "trait", "gtm",
         "boltzmann", "trees", "hidden-tree"), estimators, models of scikit-learn as
         :class:`~latentbits.evaluation.Adapted`, or (name, model) pairs.  Independent columns and the Chow-Liu tree always
-        stand beside.
+        stand beside, and, as time allows, models that claim no hidden structure: logistic regression and gradient boosting
+        of every column.
     cells : float
-        Share of cells to hide for the comparison, and again for the choice of sizes (at most a million each).
+        Share of cells to hide for the comparison, and again for the search (at most 400,000 each).
     rows : float
         Share of rows to hold out (at most 2,000; none if that would be fewer than ten).
     folds : int, optional
-        Independent draws of hidden cells and rows; by default as many as the budget allows, up to 8.
+        Independent draws of hidden cells; by default three, of small tables five, fewer if the time is over.
     n_components : iterable of int or dict, optional
-        Sizes to choose from, for all families or by name.
+        Sizes to choose from, for all families or by name; by default the search is open-ended.
     budget : float, optional
-        About how many seconds it may take on an ordinary core; by default 45 seconds for small tables to five minutes for
-        large ones.  What is done depends on this number and on the table, not on the clock.
+        About how many seconds it may take here; by default a minute for small tables to ten minutes for large ones.  On
+        the same rows a larger budget does what a smaller one does, and more.
     random_state : int
         Which cells and rows, and the seeds of the fits.
     n_jobs : int, optional
@@ -90,11 +106,13 @@ def compare(
         Folder for finished parts; a later call with the same table and options goes on from there.
     client : distributed.Client, optional
         Whose workers do the fits, as many at a time as they have threads; by default the active client, if there is one.
+    plan : Plan, optional
+        Of an earlier comparison of the same table (``found.plan``): do exactly what it did, however long that takes.
 
     Returns
     -------
     Comparison
-        With ``table``, ``best_``, ``verdict`` and ``plot()``.
+        With ``table``, ``best_``, ``verdict``, ``plot()``, ``plot_sizes()`` and ``stack()``.
 
     Examples
     --------
@@ -105,9 +123,10 @@ def compare(
     >>> found.best_
     'mixture'
     """
-    for name, share in (("cells", cells), ("rows", rows)):
-        if not 0 < share <= 0.5:
-            raise InputError(f"compare: {name} must be a share above 0 and up to 0.5; got {share!r}.")
+    if not 0 < cells <= 0.5:
+        raise InputError(f"compare: cells must be a share above 0 and up to 0.5; got {cells!r}.")
+    if not 0 <= rows <= 0.5:
+        raise InputError(f"compare: rows must be a share from 0 to 0.5; got {rows!r}.")
     complaint = None if folds is None else Whole(1, most=MOST_FOLDS)(folds)
     if complaint is not None:
         raise InputError(f"compare: folds {complaint}")
@@ -116,29 +135,42 @@ def compare(
     candidates = candidates_for(models, n_components)
     source = open_source(X, owner="compare", binarize=binarize)
     check_sizes(candidates, source)
+    budget = checked_budget(budget, source.shape[0] * source.shape[1])
+    if (complaint := too_small(source)) is not None:
+        raise InputError(f"compare: {complaint}")
     sums, _ = table_sums(sweep_of(source, 1))
-    varying = (sums.ones > 0) & (sums.ones < sums.observed)
-    _check_comparable(source, int(varying.sum()))
     n_rows, n_columns = source.shape
     table = TableSize(n_rows, n_columns, sums.n_ones + sums.n_unknown)
-    budget = default_budget(n_rows * n_columns) if budget is None else float(budget)
-    plan = planned(table, candidates, budget, folds, rows, cells)
-    candidates = [one.thorough() for one in candidates] if plan.thorough else candidates
-    cells = min(cells, MOST_CELLS / (plan.n_rows * n_columns))
-    models_in_full = [(one.name, repr(one.make(one.sizes[0])), str(one.light), str(one.full)) for one in candidates]
-    options = {"models": models_in_full, "plan": repr(plan), "cells": cells, "seed": int(random_state)}
-    run = hashlib.sha256(json.dumps([__version__, options, digest_of_table(source)], sort_keys=True).encode())
+    n_held = held_rows(n_rows, rows)
+    n_fitted = rows_within(table, n_held, candidates, budget, cells) if plan is None else plan.n_rows
+    if plan is not None and (plan.n_held != n_held or not 0 < plan.n_rows <= n_rows - n_held):
+        raise InputError("compare: the plan is that of another table; take it out to search anew.")
+    cells = min(cells, MOST_CELLS / (n_fitted * n_columns))
+    n_draws = folds or (DRAWS if n_fitted * n_columns >= FEW_CELLS else DRAWS_IF_FEW)
+    who = [
+        (
+            one.name,
+            repr(one.make(one.named[0] if one.named else one.first)),
+            str([one.named, one.tuned, one.averaged, one.trial, one.full]),
+        )
+        for one in candidates
+    ]
+    options = {"models": who, "rows": n_fitted, "cells": cells, "seed": int(random_state)}
+    told = json.dumps([__version__, options, digest_of_table(source)], sort_keys=True)
     job = _Job(
         source,
         table,
-        plan,
-        np.flatnonzero(varying),
+        Plan(n_draws if plan is None else plan.n_folds, n_fitted, n_held),
+        np.flatnonzero(varying(source)),
         cells,
         int(random_state),
         n_jobs,
         active_client() if client is None else client,
-        Store(checkpoint, run.hexdigest()),
+        Store(checkpoint, hashlib.sha256(told.encode()).hexdigest()),
         progress or _silent,
+        Clock(budget),
+        folds is not None,
+        plan,
     )
     with quiet(LatentBitsWarning):
         return job.run(candidates)
@@ -148,19 +180,27 @@ def _silent(done: float, total: float, note: str) -> None:
     """No progress is shown."""
 
 
-def _check_comparable(source: Source, n_varying: int) -> None:
-    """Too small a table cannot be compared on."""
+def too_small(source: Source) -> str | None:
+    """Why a table cannot be compared on, if so."""
     n_rows, n_columns = source.shape
     if n_rows < 20 or n_columns < 2 or n_rows * n_columns < 100:
-        raise InputError(
-            f"compare: the table has {n_rows} rows and {n_columns} columns; hiding cells needs at least 20 rows, 2 columns "
+        return (
+            f"the table has {n_rows} rows and {n_columns} columns; hiding cells needs at least 20 rows, 2 columns "
             "and 100 cells. Fit a small model to it instead."
         )
+    n_varying = int(varying(source).sum())
     if n_varying < 2:
-        raise InputError(
-            f"compare: {n_varying} of the {n_columns} columns vary (the others have one value, or none, throughout); there "
+        return (
+            f"{n_varying} of the {n_columns} columns vary (the others have one value, or none, throughout); there "
             "is nothing to compare. Is the coding right (--one, --zero, --binarize)?"
         )
+    return None
+
+
+def varying(source: Source) -> Any:
+    """Which columns have ones and zeros (D,)."""
+    sums, _ = table_sums(sweep_of(source, 1))
+    return (sums.ones > 0) & (sums.ones < sums.observed)
 
 
 class _Fold(NamedTuple):
@@ -179,57 +219,17 @@ class _Asked(NamedTuple):
     about: Fitted
 
 
-class _Task(NamedTuple):
-    """A fit that depends on no other."""
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """A fit that depends on no other that is being done."""
 
     key: str  # under which its outcome is kept
     one: Candidate
-    size: Any
-    options: Any
-    n_rows: int
+    point: Point
+    options: Mapping[str, Any]
     function: Callable[..., Any]  # what is done with the fitted model
     what: str  # in words
     seed: int
-
-
-def size_loss(hidden: HiddenRows, one: Candidate, size: Any, options: Any, seed: int, n_jobs: int | None) -> Any:
-    """Mean log-loss of the cells that are hidden for the choice, as it is kept."""
-    loss, note = float("inf"), ""
-    with quiet(LatentBitsWarning):
-        try:
-            fitted = one.estimator(size, options, seed, n_jobs).fit(hidden)
-            loss = float(log_losses(_questions(hidden).values, predict_hidden(fitted, hidden, n_jobs)).mean())
-        except _failures(one) as error:
-            note = str(error)
-    return {"loss": loss, "note": note}, {}
-
-
-def answers_of(
-    asked: tuple[HiddenRows, RowsSource | None], one: Candidate, size: Any, options: Any, seed: int, n_jobs: int | None
-) -> Any:
-    """The answers of a new fit about hidden cells and held-out rows, as they are kept."""
-    hidden, held = asked
-    begin, arrays, kind, note, fitted = time.perf_counter(), {}, "", "", None
-    with quiet(LatentBitsWarning):
-        try:
-            fitted = one.estimator(size, options, seed, n_jobs).fit(hidden)
-            filled = predict_hidden(fitted, hidden, n_jobs)
-            if not np.isfinite(filled).all():
-                raise FitError("it gave probabilities that are no numbers.")
-            arrays["probabilities"] = filled
-            scores, kind = _row_scores(fitted, held)
-            if scores is not None:
-                arrays["row_scores"] = scores
-        except _failures(one) as error:
-            note = str(error)
-    content = {
-        "seconds": time.perf_counter() - begin,
-        "n_iter": int(getattr(fitted, "n_iter_", 0)),
-        "settled": bool(getattr(fitted, "converged_", True)),
-        "row_kind": kind,
-        "note": note,
-    }
-    return content, arrays
 
 
 @dataclass
@@ -238,7 +238,7 @@ class _Job:
 
     source: Source
     table: TableSize
-    plan: Plan
+    plan: Plan  # as far as it is known
     varying: Any  # columns whose cells are hidden; others are no question
     cells: float
     seed: int
@@ -246,13 +246,17 @@ class _Job:
     client: Any
     store: Store
     tell: Callable[[float, float, str], None]
-    done: float = 0.0
-    choices: list[dict[str, Any]] = field(default_factory=list)
+    clock: Clock
+    all_draws: bool  # the user named their number
+    repeat: Plan | None
+    told_total: float = 0.0
+    seconds: dict[str, list[float]] = field(default_factory=dict)  # of the fits of the comparison, by name
+    known: list[tuple[_Task, Any]] = field(default_factory=list)  # that an interrupted run has done already
 
     @property
     def side_jobs(self) -> int:
         """Fits at a time in processes of their own, where there is enough to do for these to pay."""
-        return effective_n_jobs(self.n_jobs) if self.plan.seconds >= WORTH_PROCESSES else 1
+        return effective_n_jobs(self.n_jobs) if self.clock.budget >= WORTH_PROCESSES else 1
 
     @property
     def fit_jobs(self) -> int | None:
@@ -260,28 +264,39 @@ class _Job:
         return self.n_jobs if self.client is None and self.side_jobs == 1 else 1
 
     def run(self, candidates: list[Candidate]) -> Comparison:
-        """All folds, then the result."""
+        """The search, all draws, then the result."""
+        race = self.raced(candidates)
+        fitted = [one for one in candidates if one.name not in race.left_out]
+        points = {one.name: race.runners[one.name].best for one in fitted}
+        chosen = {
+            name: race.runners[name].fits[0].point if best is None else best.point for name, best in points.items()
+        }
+        ended = {name: runner.ended for name, runner in race.runners.items()}
         questions: list[Questions] = []
-        everyone = candidates
-        answers: dict[str, list[_Asked]] = {one.name: [] for one in everyone}
-        for name, seconds in self.plan.left_out.items():
-            note = f"left out: about {seconds:.0f} s would not fit the budget; raise it, or name the model"
-            answers[name] = [_Asked(None, None, "", Fitted(None, 0.0, 0, True, note))] * self.plan.n_folds
-        candidates = [one for one in everyone if one.name not in self.plan.left_out]
-        self.successive_halving(candidates)
-        chosen = {one.name: self.chosen_size(one) for one in candidates}
+        answers: dict[str, list[_Asked]] = {one.name: [] for one in candidates}
         for fold in range(self.plan.n_folds):
+            who = self.drawing(fitted, fold, questions, answers, ended)
+            if not who:
+                break
             drawn = self.drawn(fold)
             rows = np.sort(drawn.order[: self.plan.n_rows])
             hidden = HiddenRows(
                 self.source, rows, self.cells, self.seed, fold, left_out=(CHOICE,), columns=self.varying
             )
             held = RowsSource(self.source, drawn.held) if len(drawn.held) else None
-            questions.append(_questions(hidden))
-            for name, asked in self.asked(candidates, chosen, fold, hidden, held).items():
+            questions.append(hidden_questions(hidden))
+            for name, asked in self.asked(who, chosen, fold, hidden, held).items():
                 answers[name].append(asked)
-        self.tell(self.plan.seconds, self.plan.seconds, "families compared")
-        return self.result(everyone, questions, answers)
+        self.tell(self.told_total, self.told_total, "families compared")
+        self.plan = replace(
+            self.plan,
+            n_folds=len(questions),
+            steps={name: len(runner.fits) for name, runner in race.runners.items()},
+            draws={name: len(parts) for name, parts in answers.items()},
+            ended=ended,
+            left_out=race.left_out,
+        )
+        return self.result(candidates, race, questions, answers)
 
     def drawn(self, fold: int) -> _Fold:
         """Rows held out, of which no draw sees anything, and the order in which the others are taken."""
@@ -289,76 +304,88 @@ class _Job:
         held, others = np.sort(first[: self.plan.n_held]), first[self.plan.n_held :]
         return _Fold(others if fold == 0 else stream(self.seed, "rows", fold).permutation(others), held)
 
-    def gathered(self, shared: Any, tasks: list[_Task]) -> list[Any]:
-        """What was kept of tasks, or is done now, side by side if there is somebody to do it; in the order of the tasks."""
-        found = {i: kept for i, task in enumerate(tasks) if (kept := self.store.get(task.key)) is not None}
-        left = [i for i in range(len(tasks)) if i not in found]
-        for i in found:
-            self.spent(tasks[i])
-        calls = [(tasks[i].one, tasks[i].size, tasks[i].options, tasks[i].seed, self.fit_jobs) for i in left]
-        together = Together(shared, self.side_jobs, self.client, "processes")
-        one_by_one = together.width == 1
-        if left and one_by_one:
-            self.note(tasks[left[0]])
-        for n_done, (place, kept) in enumerate(together.run(tasks[left[0]].function, calls) if left else (), 1):
-            i = left[place]
-            self.store.put(tasks[i].key, *kept)
-            found[i] = kept
-            self.spent(tasks[i])
-            if not one_by_one:
-                self.note(tasks[i])
-            elif n_done < len(left):
-                self.note(tasks[left[n_done]])
-        return [found[i] for i in range(len(tasks))]
+    def hand(self) -> InHand:
+        """Who does the fits: workers of a client, processes where there is enough to do for these to pay, or nobody else."""
+        return InHand(self.side_jobs, self.client)
 
-    # 1. sizes
+    def begin(self, hand: InHand, shared: Any, task: _Task) -> None:
+        """Begin a fit, unless its outcome was kept by an interrupted run."""
+        kept = self.store.get(task.key)
+        if kept is None:
+            self.note(task)
+            call = (task.one, task.point, task.options, task.seed, self.fit_jobs)
+            hand.start(task, task.function, shared, call)
+        else:
+            self.clock.before += kept[0]["seconds"] / hand.width
+            self.known.append((task, kept))
 
-    def successive_halving(self, candidates: list[Candidate]) -> None:
-        """Fit all sizes briefly, stage after stage, and remember their losses; what the first draw asks is hidden too."""
-        drawn = self.drawn(0)
-        left = {one.name: list(self.plan.sizes[one.name]) for one in candidates}
-        for stage, n_rows in enumerate(self.plan.rungs):
-            if all(len(sizes) == 1 for sizes in left.values()):
-                break
-            rows = np.sort(drawn.order[:n_rows])
-            hidden = HiddenRows(self.source, rows, self.cells, self.seed, CHOICE, hidden=(0,), columns=self.varying)
-            tasks = [
-                _Task(
-                    f"halving {stage} {one.name} {size}",
-                    one,
-                    size,
-                    one.light,
-                    len(rows),
-                    size_loss,
-                    "choosing its size",
-                    self.seed,
-                )
-                for one in candidates
-                for size in left[one.name]
-                if len(left[one.name]) > 1
-            ]
-            for task, (content, _) in zip(tasks, self.gathered(hidden, tasks)):
-                told = {"model": task.one.name, "stage": stage, "size": task.size, "n_rows": len(rows)}
-                self.choices.append({**told, "log_loss": content["loss"], "note": content["note"]})
-            for one in candidates:
-                sizes = left[one.name]
-                losses = [c["log_loss"] for c in self.choices if (c["model"], c["stage"]) == (one.name, stage)]
-                if losses:
-                    order = np.argsort(losses, kind="stable")
-                    left[one.name] = [sizes[i] for i in sorted(order[: n_left(len(sizes))])]
+    def end(self, hand: InHand) -> tuple[_Task, Any]:
+        """The outcome of one of the fits that have begun."""
+        if self.known:
+            return self.known.pop(0)
+        task, kept = hand.finish()
+        self.store.put(task.key, *kept)
+        self.clock.before -= kept[0]["compiling"] / hand.width  # which is done once, and not again
+        return task, kept
 
-    def chosen_size(self, one: Candidate) -> Any:
-        """The best size of the last stage that this family was in."""
-        mine = [c for c in self.choices if c["model"] == one.name]
-        if not mine:
-            return self.plan.sizes[one.name][0]
-        last = max(c["stage"] for c in mine)
-        return min((c for c in mine if c["stage"] == last), key=lambda c: c["log_loss"])["size"]
+    # 1. settings
+
+    def raced(self, candidates: list[Candidate]) -> Race:
+        """The search of all families."""
+        rows = np.sort(self.drawn(0).order[: self.plan.n_rows])
+        hidden = HiddenRows(self.source, rows, self.cells, self.seed, CHOICE, columns=self.varying)
+        part = self.table.part(self.plan.n_rows, self.cells)
+        groups = hidden_questions(hidden).rows
+        with self.hand() as hand:
+
+            def start(one: Candidate, point: Point) -> None:
+                self.told_total = race.clock.elapsed() + race.remaining() + race.reserved()
+                self.begin(hand, hidden, self.search_task(one, point))
+
+            def finish() -> tuple[str, Tried]:
+                task, kept = self.end(hand)
+                return task.one.name, tried_of(task.point, *kept)
+
+            race = Race(candidates, start, finish, part, groups, self.clock, self.plan.n_folds, hand.width, self.repeat)
+            race.run()
+        return race
+
+    def search_task(self, one: Candidate, point: Point) -> _Task:
+        """A fit of the search."""
+        options = {**one.trial, **dict(point.options)}
+        return _Task(f"search {one.name} {point}", one, point, options, search_loss, "searching", self.seed)
 
     # 2. comparison
 
+    def drawing(
+        self, fitted: list[Candidate], fold: int, questions: list[Questions], answers: Any, ended: Mapping[str, str]
+    ) -> list[Candidate]:
+        """Who is fitted in a draw: all in the first, in others those in front, as far as there is time."""
+        if self.repeat is not None:
+            return [one for one in fitted if fold < self.repeat.draws.get(one.name, 0)]
+        if fold == 0:
+            return fitted
+        sound = [one for one in fitted if answers[one.name] and not answers[one.name][0].about.note]
+        front = [one for one in sound if ended[one.name] != BEHIND and len(answers[one.name]) == fold]
+        if self.all_draws or self.fits_in(front):
+            return front
+        losses = {one.name: log_losses(questions[0].values, answers[one.name][0].probabilities) for one in front}
+        families = [one.name for one in front if one.is_family]
+        best = min(families, key=lambda name: float(losses[name].mean()))
+        apart = {name: paired(losses[name], losses[best], questions[0].rows).z for name in losses}
+        for most in CONTENDING:
+            contending = [one for one in front if one.is_baseline or apart[one.name] <= most]
+            if self.fits_in(contending):
+                return contending
+        return []
+
+    def fits_in(self, models: list[Candidate]) -> bool:
+        """Whether there is time for one more fit of each."""
+        wanted = sum(float(np.mean(self.seconds[one.name])) for one in models) / self.hand().width
+        return self.clock.elapsed() + wanted <= OVER * self.clock.budget
+
     def asked(
-        self, candidates: list[Candidate], chosen: dict[str, Any], fold: int, hidden: HiddenRows, held: Any
+        self, candidates: list[Candidate], chosen: dict[str, Point], fold: int, hidden: HiddenRows, held: Any
     ) -> dict[str, _Asked]:
         """Fit all, and ask about hidden cells and held-out rows."""
         of = f" (draw {fold + 1} of {self.plan.n_folds})" if self.plan.n_folds > 1 else ""
@@ -366,68 +393,68 @@ class _Job:
         seed = self.seed if fold == 0 else int(stream(self.seed, "seeds", fold).integers(2**31))
         tasks = []
         for one in candidates:
-            size = chosen[one.name]
-            key, n_rows = f"compare {fold} {one.name} {size}", hidden.shape[0]
-            tasks.append(_Task(key, one, size, one.full, n_rows, answers_of, f"predicting{of}", seed))
+            point = chosen[one.name]
+            key, options = f"compare {fold} {one.name} {point}", {**one.full, **dict(point.options)}
+            tasks.append(_Task(key, one, point, options, answers_of, f"predicting{of}", seed))
+        ended: dict[_Task, Any] = {}
+        waiting = list(tasks)
+        with self.hand() as hand:
+            while len(ended) < len(tasks):
+                while waiting and len(hand.waiting) < hand.width:
+                    self.begin(hand, (hidden, held), waiting.pop(0))
+                task, kept = self.end(hand)
+                ended[task] = kept
         out = {}
-        for task, (content, arrays) in zip(tasks, self.gathered((hidden, held), tasks)):
-            about = Fitted(task.size, content["seconds"], content["n_iter"], content["settled"], content["note"])
+        for task in tasks:
+            content, arrays = ended[task]
+            self.seconds.setdefault(task.one.name, []).append(content["seconds"])
+            about = Fitted(task.point, content["seconds"], content["n_iter"], content["settled"], content["note"])
             out[task.one.name] = _Asked(
                 arrays.get("probabilities"), arrays.get("row_scores"), content["row_kind"], about
             )
         return out
 
     def note(self, task: _Task) -> None:
-        """Say what is being done, or, of several at a time, what was done last."""
-        sized = "" if task.size is None else f" {size_text(task.size)}"
-        self.tell(min(self.done, self.plan.seconds), self.plan.seconds, f"{task.one.title}{sized}: {task.what}")
-
-    def spent(self, task: _Task) -> None:
-        """Count what was done."""
-        self.done += task.one.seconds(task.size, task.options, self.table.part(task.n_rows, self.cells))
+        """Say what is begun."""
+        sized = "" if task.point.size is None else f" {size_text(task.point.size)}"
+        options = options_told(dict(task.point.options)) if task.function is search_loss else ""
+        told = f"{task.one.title}{sized}{', ' + options if options else ''}: {task.what}"
+        done = self.clock.elapsed()
+        self.told_total = max(self.told_total, done)
+        self.tell(done, self.told_total, told)
 
     def result(
-        self, candidates: list[Candidate], questions: list[Questions], answers: dict[str, list[_Asked]]
+        self, candidates: list[Candidate], race: Race, questions: list[Questions], answers: dict[str, list[_Asked]]
     ) -> Comparison:
-        """Put the folds together; a model that failed in one of them is left out."""
+        """Put the draws together; a model that failed in one of them is left out."""
         rows, columns, values = (np.concatenate(parts) for parts in zip(*(one[:3] for one in questions)))
-        draws = np.repeat(np.arange(len(questions)), [len(one.values) for one in questions])
-        asked = Questions(rows, columns, values, draws)
+        counts = [len(one.values) for one in questions]
+        asked = Questions(rows, columns, values, np.repeat(np.arange(len(questions)), counts))
         said: dict[str, Answers] = {}
         for name, parts in answers.items():
-            if any(part.probabilities is None for part in parts):
+            if not parts or any(part.probabilities is None for part in parts):
                 continue
             every = [part.row_scores for part in parts]
             scores = None if any(score is None for score in every) else np.concatenate(every)
-            said[name] = Answers(np.concatenate([part.probabilities for part in parts]), scores, parts[0].row_kind)
-        held = np.concatenate([self.drawn(fold).held for fold in range(self.plan.n_folds)])
+            not_asked = np.full(sum(counts[len(parts) :]), np.nan)
+            on = np.concatenate([*(part.probabilities for part in parts), not_asked])
+            said[name] = Answers(on, scores, parts[0].row_kind)
+        held = np.tile(self.drawn(0).held, len(questions))
         about = {name: [part.about for part in parts] for name, parts in answers.items()}
-        return Comparison.of(candidates, asked, said, held, about, self.choices, self.plan)
-
-
-def _failures(one: Candidate) -> tuple[type[Exception], ...]:
-    """Errors that leave one model out, and are told of: ours in our families, any in models that were brought along."""
-    ours = (LatentBitsError, ArithmeticError, np.linalg.LinAlgError, MemoryError)
-    return (Exception,) if one.structure == "other" else ours
-
-
-def _questions(hidden: HiddenRows) -> Questions:
-    """The hidden cells of a table, with the rows they have in the whole table."""
-    parts = []
-    for b in range(hidden.n_blocks):
-        asked = hidden.hidden(b)
-        parts.append((hidden.rows[asked.rows + hidden.starts[b]], asked.columns, asked.values))
-    joined = Questions(*(np.concatenate(part) for part in zip(*parts)))
-    if not len(joined.values):
-        raise InputError("compare: no known cell was hidden; the table is too small or too empty to compare on.")
-    return joined
-
-
-def _row_scores(fitted: Any, held: RowsSource | None) -> tuple[Any, str]:
-    """Log-likelihood of held-out rows, and its kind; a bound gives way to an estimate where the family has one."""
-    if held is None or not hasattr(fitted, "score_samples"):
-        return None, ""
-    kind = getattr(fitted, "score_kind_", "exact")
-    if kind == "lower bound" and hasattr(fitted, "importance_scores"):
-        return fitted.importance_scores(held).value, "estimate"
-    return fitted.score_samples(held), kind
+        for name, seconds in race.left_out.items():
+            note = f"left out: about {seconds:.0f} s would not fit the budget; raise it, or name the model"
+            about[name] = [Fitted(Point(None), 0.0, 0, True, note)]
+        searches = [
+            {
+                "model": name,
+                "step": step,
+                "size": fit.point.size,
+                "options": dict(fit.point.options),
+                "log_loss": fit.loss,
+                "seconds": fit.seconds,
+                "note": fit.note,
+            }
+            for name, runner in race.runners.items()
+            for step, fit in enumerate(runner.fits, 1)
+        ]
+        return Comparison.of(candidates, asked, said, held, about, searches, self.plan)

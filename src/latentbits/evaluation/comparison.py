@@ -12,7 +12,7 @@ from ..errors import FitError
 from ..families import BY_NAME, SEVERAL_CAUSES, STORIES
 from .candidates import Candidate, measure, size_text
 from .hidden_cells import log_losses
-from .plan import Plan
+from .plan import BEHIND, TIME, Plan
 from .scores import (
     ENOUGH_DRAWS,
     Answers,
@@ -24,6 +24,8 @@ from .scores import (
     paired,
     wide_calibration_error,
 )
+from .search import Point, options_told
+from .stacking import Stack, stacked
 
 # In paired standard errors.  The best of ten families is the luckiest of ten, so that finding anything at all takes more.
 APART = 2.0
@@ -35,7 +37,7 @@ BASELINES = ("independent", "tree")
 class Fitted(NamedTuple):
     """How one fit of the comparison went."""
 
-    size: Any
+    point: Point
     seconds: float
     n_iter: int
     settled: bool
@@ -51,39 +53,47 @@ class Comparison:
     table : list of dict
         One row per model, best first: ``log_loss`` of hidden cells with ``above_best`` and its paired standard error ``se``;
         ``auc``, ``brier``, ``calibration_error``; ``row_log_likelihood`` of held-out rows, its kind, and ``row_below_best``
-        with ``row_se`` (exact and estimated ones are ranked apart, bounds not at all); ``size`` and ``at_edge``, whether that
-        is the largest that was tried; ``note``.
+        with ``row_se`` (exact and estimated ones are ranked apart, bounds not at all); ``size`` and ``options``, as the
+        search chose them, in ``n_tried`` fits; ``ended``, how it ended, and ``at_edge``, whether the chosen size is the
+        largest that was tried; ``n_draws`` in which it was scored; ``note``.
     best_ : str
         The family with the smallest log-loss.
     chosen_ : str
         The family that is easiest to read among those within one standard error of the best.
     multi_cause_ : str or None
         The best family in which a row has several causes.
+    rival_ : str or None
+        The model without hidden structure that predicts better than every family, by two standard errors or more.
     finding_ : {"nothing", "pairs", "structure"}
         Whether hidden structure predicts better than independent columns and the Chow-Liu tree.
     headline, verdict : str
         The same in a sentence, and with all that belongs to it.
-    choices : list of dict
-        Losses by which sizes were chosen.
+    searches : list of dict
+        Every fit of the search: model, step, size, options, log_loss of the cells that are hidden for the search, seconds.
     curves : dict
         Calibration curve of every model.
     plan : Plan
         What was done.
     candidates : list of Candidate
+    questions, answers
+        The hidden cells, and what every model said about them (NaN: not asked).
     """
 
     table: list[dict[str, Any]]
     best_: str
     chosen_: str
     multi_cause_: str | None
+    rival_: str | None
     finding_: str
     headline: str
     verdict: str
-    choices: list[dict[str, Any]]
+    searches: list[dict[str, Any]]
     curves: dict[str, list[dict[str, float]]]
     plan: Plan
     candidates: list[Candidate]
     seconds: dict[str, float]
+    questions: Questions
+    answers: dict[str, Any]
 
     @staticmethod
     def of(
@@ -92,55 +102,53 @@ class Comparison:
         said: dict[str, Answers],
         held: Any,
         about: dict[str, list[Fitted]],
-        choices: list[dict[str, Any]],
+        searches: list[dict[str, Any]],
         plan: Plan,
     ) -> Comparison:
         """Score the answers of all models."""
         losses = {name: log_losses(asked.values, answers.probabilities) for name, answers in said.items()}
-        families = [one.name for one in candidates if not one.is_baseline and one.name in said]
+        families = [one.name for one in candidates if one.is_family and one.name in said]
         if not families or not {"independent", "tree"} <= set(said):
-            why = "; ".join(f"{name}: {fits[0].note}" for name, fits in about.items() if name not in said)
+            why = "; ".join(f"{name}: {fits[0].note}" for name, fits in about.items() if name not in said and fits)
             raise FitError(f"compare: no family could be fitted ({why}).")
-        best = min(families, key=lambda name: float(losses[name].mean()))
+        best = _best_of(families, losses)
+        against = {name: _apart(losses[name], losses[best], asked) for name in said}
         rows_best = _best_rows(said)
         table = []
         for one in candidates:
             row: dict[str, Any] = {"model": one.name, "title": one.title, "structure": one.structure}
-            row.update(_size_of(about[one.name]))
+            row.update(_settings_of(one, about[one.name], [s for s in searches if s["model"] == one.name], plan))
             if one.structure == "paired classes" and row["size"] == 1:
                 row["structure"] = "pairs"  # one class is one tree
-            row["size_text"] = size_text(row["size"], one.limit)
-            row["at_edge"] = not one.limit and _at_edge(row["size"], plan.sizes.get(one.name, ()))
             if one.name in said:
-                row.update(_cell_scores(one.name, best, asked, said, losses))
-                row.update(_row_scores(one.name, rows_best, said, held, plan.n_folds))
+                row.update(_cell_scores(float(losses[best].mean()), against[one.name], asked, said[one.name]))
+                row.update(_row_scores(one.name, rows_best, said, held))
             table.append(row)
         table.sort(key=lambda row: row.get("log_loss", np.inf))
-        against = {name: paired(losses[name], losses[best], asked.rows, asked.draws) for name in said}
         finding = _finding(best, against)
         several = next(
             (row["model"] for row in table if row["structure"] in SEVERAL_CAUSES and "log_loss" in row), None
         )
+        rival = next((one.name for one in candidates if one.is_rival and _wins(against.get(one.name))), None)
         chosen = _easiest(table, best)
-        tried = [row for row in table if row["model"] not in plan.left_out]
-        headline = _headline(tried, best, finding, against, plan.n_folds)
-        verdict = f"{headline} {_verdict(tried, best, chosen, finding, against, asked, plan.n_folds)}"
-        if plan.left_out:
-            untried = [one.title for one in candidates if one.name in plan.left_out]
-            verdict += f" Not tried, to keep to the budget: {', '.join(untried)}."
+        words = _Words(table, {one.name: one for one in candidates}, best, finding, rival, against, asked, plan)
+        headline = words.headline()
         return Comparison(
             table,
             best,
             chosen,
             several,
+            rival,
             finding,
             headline,
-            verdict,
-            choices,
-            {name: calibration_curve(asked.values, answers.probabilities) for name, answers in said.items()},
+            f"{headline} {words.verdict(chosen)}",
+            searches,
+            {name: _curve(asked, answers) for name, answers in said.items()},
             plan,
             candidates,
             {name: sum(fit.seconds for fit in fits) for name, fits in about.items()},
+            asked,
+            {name: answers.probabilities for name, answers in said.items()},
         )
 
     def candidate(self, name: str) -> Candidate:
@@ -154,18 +162,59 @@ class Comparison:
     def estimator(self, name: str | None = None, random_state: int = 0, n_jobs: int | None = None) -> Any:
         """The named model (by default the best), unfitted, with the size and the options with which it was compared."""
         name = self.best_ if name is None else name
-        one = self.candidate(name)
-        return one.estimator(self.row(name)["size"], one.full, random_state, n_jobs)
+        one, row = self.candidate(name), self.row(name)
+        return one.estimator(row["size"], {**one.full, **row["options"]}, random_state, n_jobs)
+
+    def fit_seconds(self, name: str) -> float:
+        """What a fit of the named model took, on average."""
+        n_fits: int = max(1, self.row(name)["n_draws"])
+        return self.seconds[name] / n_fits
 
     def to_frame(self) -> Any:
         """The table as a pandas frame."""
         return frame_of(self.table)
+
+    def capacity(self, name: str) -> list[dict[str, float]]:
+        """Log-loss of a family against its size, as the search saw it: of every size the best settings."""
+        best: dict[float, dict[str, float]] = {}
+        for fit in self.searches:
+            if fit["model"] != name or fit["size"] is None or not np.isfinite(fit["log_loss"]):
+                continue
+            size = measure(fit["size"])
+            if size not in best or fit["log_loss"] < best[size]["log_loss"]:
+                best[size] = {"size": size, "log_loss": float(fit["log_loss"])}
+        return [best[size] for size in sorted(best)]
 
     def plot(self, ax: Any = None) -> Any:
         """Log-loss of every model with its paired standard error; returns the Axes."""
         from importlib import import_module
 
         return import_module("latentbits.plots").comparison(self, ax=ax)
+
+    def plot_sizes(self, ax: Any = None) -> Any:
+        """Capacity curves: log-loss of every family against its size, as the search saw it; returns the Axes."""
+        from importlib import import_module
+
+        return import_module("latentbits.plots").capacity(self, ax=ax)
+
+    def stack(self, outside: bool = False) -> Stack:
+        """Weights with which the families predict best together.
+
+        Parameters
+        ----------
+        outside : bool
+            Whether models without hidden structure take part, too.
+        """
+        names = [
+            one.name for one in self.candidates if one.is_family or one.name == "tree" or (outside and one.is_rival)
+        ]
+        return self.stack_of([name for name in names if name in self.answers])
+
+    def stack_of(self, names: list[str]) -> Stack:
+        """The same of models that are named, on the cells that all of them were asked about."""
+        asked = np.isfinite([self.answers[name] for name in names]).all(axis=0)
+        rows, columns, values = (part[asked] for part in self.questions[:3])
+        return stacked({name: self.answers[name][asked] for name in names}, Questions(rows, columns, values))
 
     def __repr__(self) -> str:
         return self.verdict
@@ -177,35 +226,66 @@ def _easiest(table: list[dict[str, Any]], best: str) -> str:
     return min((name for name in near if name in BY_NAME), key=lambda name: BY_NAME[name].reading, default=best)
 
 
-def _size_of(fits: list[Fitted]) -> dict[str, Any]:
-    """The size of a model, and what went wrong."""
+def _best_of(families: list[str], losses: dict[str, Any]) -> str:
+    """The family with the smallest loss, of those that were in all draws; the others were far behind in the first."""
+    n_asked = {name: int(np.isfinite(losses[name]).sum()) for name in families}
+    most = max(n_asked.values())
+    return min((name for name in families if n_asked[name] == most), key=lambda name: float(losses[name].mean()))
+
+
+def _apart(first: Any, second: Any, asked: Questions) -> Paired:
+    """How much worse the first is, over the cells that both were asked about."""
+    both = np.isfinite(first) & np.isfinite(second)
+    draws = None if asked.draws is None else asked.draws[both]
+    return paired(first[both], second[both], asked.rows[both], draws)
+
+
+def _wins(against: Paired | None) -> bool:
+    """Whether a model is better than the best family, by more than chance."""
+    return against is not None and against.z < -APART
+
+
+def _curve(asked: Questions, answers: Answers) -> list[dict[str, float]]:
+    """The calibration curve of a model."""
+    known = np.isfinite(answers.probabilities)
+    return calibration_curve(asked.values[known], answers.probabilities[known])
+
+
+def _settings_of(one: Candidate, fits: list[Fitted], search: list[dict[str, Any]], plan: Plan) -> dict[str, Any]:
+    """Size and options of a model, how it was searched, and what went wrong."""
+    point = fits[0].point if fits else Point(None)
     notes = [fit.note for fit in fits if fit.note]
     unsettled = sum(not fit.settled for fit in fits)
     if not notes and unsettled:
         notes = [f"not settled in {unsettled} of {len(fits)} fits"]
-    return {"size": _hashable(fits[0].size), "note": notes[0] if notes else ""}
-
-
-def _hashable(size: Any) -> Any:
-    """Sizes of maps come back from files as lists."""
-    return tuple(size) if isinstance(size, list) else size
-
-
-def _cell_scores(
-    name: str, best: str, asked: Questions, said: dict[str, Answers], losses: dict[str, Any]
-) -> dict[str, Any]:
-    """Scores of hidden cells."""
-    on = said[name].probabilities
-    against = paired(losses[name], losses[best], asked.rows, asked.draws)
+    ended, sizes = plan.ended.get(one.name, ""), [measure(fit["size"]) for fit in search if fit["size"] is not None]
+    grows = point.size is not None and len(set(sizes)) > 1 and measure(point.size) >= max(sizes) and not one.limit
     return {
-        "log_loss": float(losses[name].mean()),
+        "size": point.size,
+        "size_text": size_text(point.size, one.limit),
+        "options": dict(point.options),
+        "options_text": options_told(dict(point.options)),
+        "n_tried": len(search),
+        "ended": ended,
+        "at_edge": bool(grows and (ended == TIME or one.named)),
+        "n_draws": len(fits),
+        "note": notes[0] if notes else "",
+    }
+
+
+def _cell_scores(best_loss: float, against: Paired, asked: Questions, said: Answers) -> dict[str, Any]:
+    """Scores of hidden cells; of models with fewer draws the loss is that of the best, more by the difference there."""
+    known = np.isfinite(said.probabilities)
+    values, on = asked.values[known], said.probabilities[known]
+    return {
+        "log_loss": best_loss + against.difference,
         "above_best": against.difference,
         "se": against.se,
-        "auc": auc(asked.values, on),
-        "brier": float(((on - asked.values) ** 2).mean()),
-        "calibration_error": calibration_error(asked.values, on),
-        "wide_calibration_error": wide_calibration_error(asked.values, on),
-        "n_cells": len(asked.values),
+        "auc": auc(values, on),
+        "brier": float(((on - values) ** 2).mean()),
+        "calibration_error": calibration_error(values, on),
+        "wide_calibration_error": wide_calibration_error(values, on),
+        "n_cells": len(values),
     }
 
 
@@ -221,17 +301,17 @@ def _best_rows(said: dict[str, Answers]) -> dict[str, str]:
     return out
 
 
-def _row_scores(
-    name: str, best_of: dict[str, str], said: dict[str, Answers], held: Any, n_draws: int
-) -> dict[str, Any]:
-    """Scores of held-out rows, the same in every draw, beside the best of the same kind."""
+def _row_scores(name: str, best_of: dict[str, str], said: dict[str, Answers], held: Any) -> dict[str, Any]:
+    """Scores of held-out rows, the same in every draw, beside the best of the same kind, over the draws of both."""
     scores, kind = said[name].row_scores, said[name].row_kind
     if scores is None:
         return {"row_log_likelihood": None, "row_kind": "none"}
     out = {"row_log_likelihood": float(scores.mean()), "row_kind": kind, "n_held": len(scores)}
     if kind in best_of:
-        draws = np.arange(len(scores)) * n_draws // max(1, len(scores))
-        against = paired(said[best_of[kind]].row_scores, scores, held, draws)
+        other = said[best_of[kind]].row_scores
+        n_both, n_held = min(len(scores), len(other)), len(np.unique(held))
+        draws = np.arange(n_both) // max(1, n_held)
+        against = paired(other[:n_both], scores[:n_both], held[:n_both], draws)
         out.update(row_below_best=against.difference, row_se=against.se)
     return out
 
@@ -253,90 +333,157 @@ def _named(row: dict[str, Any]) -> str:
     return f"{row['title']} ({row['size_text']})" if row["size_text"] else str(row["title"])
 
 
-def _verdict(
-    table: list[dict[str, Any]],
-    best: str,
-    chosen: str,
-    finding: str,
-    against: dict[str, Paired],
-    asked: Questions,
-    n_draws: int,
-) -> str:
-    """The result in sentences."""
-    scored = [row for row in table if "log_loss" in row]
-    top = next(row for row in scored if row["model"] == best)
-    alone = next(row["log_loss"] for row in scored if row["model"] == "independent")
-    if finding == "nothing":
-        gain = against["independent"]
-        return (
-            f"The best of them, {_named(top)}, {'gains' if gain.difference > 0 else 'loses'} {abs(gain.difference):.4f} nats "
-            f"per cell (standard error {gain.se:.4f}, {len(asked.values):,} hidden cells). What looks like structure here is "
-            "chance, or takes more rows to be seen."
+@dataclass(frozen=True)
+class _Words:
+    """The result in sentences, which say no more than was tried."""
+
+    table: list[dict[str, Any]]
+    candidates: dict[str, Candidate]
+    best: str
+    finding: str
+    rival: str | None
+    against: dict[str, Paired]
+    asked: Questions
+    plan: Plan
+
+    @property
+    def scored(self) -> dict[str, dict[str, Any]]:
+        """Rows of the models that were scored."""
+        return {row["model"]: row for row in self.table if "log_loss" in row}
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are enough draws, each with fits of its own, to tell how much fits differ."""
+        return self.plan.n_folds >= ENOUGH_DRAWS
+
+    def headline(self) -> str:
+        """What the best families say about rows."""
+        if self.finding == "nothing":
+            return "Nothing to find: no family predicts hidden cells better than independent columns do."
+        scored = self.scored
+        families = [name for name in scored if self.candidates[name].is_family]
+        near = [name for name in families if name != self.best and self.against[name].z <= APART]
+        if self.against["tree"].z <= APART:
+            near.append("tree")
+        stories = list(dict.fromkeys(scored[name]["structure"] for name in (self.best, *near)))
+        stories = [story for story in stories if story not in ("other", "none")]
+        if scored[self.best]["structure"] == "other" or not stories:
+            return "A model that was brought along predicts best; what it says about rows is its own."
+        if self.finding == "pairs":
+            return "Columns depend on each other in pairs: no family with hidden causes predicts better than a tree of pairs."
+        if self.rival is not None:
+            return (
+                f"{scored[self.rival]['title'].capitalize()}, which claims no hidden structure, predicts better than every "
+                f"family; of the families the best says: {STORIES[stories[0]]}."
+            )
+        tried = [row for row in self.table if self.candidates[row["model"]].is_family and self.was_tried(row)]
+        if len(tried) == 1 and len(stories) == 1:
+            return f"One family was tried, {tried[0]['title']}: {STORIES[stories[0]]}."
+        if len(stories) == 1:
+            story = STORIES[stories[0]]
+            return f"{story[0].upper()}{story[1:]}."
+        who = "the data" if self.is_enough and not self.is_unfinished() else "these fits"
+        return f"One of these, and {who} cannot tell which: {'; or '.join(STORIES[s] for s in stories)}."
+
+    def was_tried(self, row: dict[str, Any]) -> bool:
+        """Whether there was time for a model."""
+        return row["model"] not in self.plan.left_out
+
+    def is_unfinished(self) -> bool:
+        """Whether a family was still getting better when the time was over."""
+        return any(row["at_edge"] for row in self.scored.values())
+
+    def verdict(self, chosen: str) -> str:
+        """All that belongs to the headline."""
+        top, alone = self.scored[self.best], self.scored["independent"]["log_loss"]
+        if self.finding == "nothing":
+            gain = self.against["independent"]
+            lines = [
+                f"The best of them, {_named(top)}, {'gains' if gain.difference > 0 else 'loses'} "
+                f"{abs(gain.difference):.4f} nats per cell (standard error {gain.se:.4f}, {len(self.asked.values):,} hidden "
+                "cells). What looks like structure here is chance, or takes more rows to be seen."
+            ]
+            return " ".join([*lines, *self.left_out()])
+        lines = [self.opening(top, alone), *self.outside(top), *self.rivals()]
+        if chosen != self.best:
+            shown = self.scored[chosen]
+            lines.append(f"Of those within one standard error of the best, {_named(shown)} is the easiest to read.")
+        failed = [row["title"] for row in self.table if "log_loss" not in row and self.was_tried(row)]
+        if failed:
+            lines.append(f"Could not be fitted: {_joined(failed)} (see the notes).")
+        return " ".join([*lines, *self.left_out()])
+
+    def opening(self, top: dict[str, Any], alone: float) -> str:
+        """What the best family gains, on how much data, and beside a tree of pairs."""
+        share = 1 - top["log_loss"] / alone
+        draws = "one draw" if self.plan.n_folds == 1 else f"{self.plan.n_folds} draws"
+        told = (
+            f"{_named(top)} predicts hidden cells best: log-loss {top['log_loss']:.4f} nats per cell, {share:.0%} below "
+            f"independent columns ({alone:.4f}; {len(self.asked.values):,} cells in {draws}, fits to {self.plan.n_rows:,} "
+            "rows)"
         )
-    lines = []
-    share = 1 - top["log_loss"] / alone
-    opening = (
-        f"{_named(top)} predicts hidden cells best: log-loss {top['log_loss']:.4f} nats per cell, {share:.0%} below "
-        f"independent columns ({alone:.4f})"
-    )
-    tree, several = against["tree"], n_draws >= ENOUGH_DRAWS
-    if finding == "pairs":
-        verb = "predicts them better still" if tree.z < -APART else "does as well"
-        lines.append(f"{opening}. But a tree of column pairs (Chow-Liu) {verb}: pairs explain what hidden causes do.")
-    else:
-        how = "clearly" if tree.z > CLEARLY and several else "" if tree.z > APART else "not surely"
-        lines.append(f"{opening}, and {how + ' ' if how else ''}better than a tree of column pairs (Chow-Liu).")
-    if top["at_edge"]:
-        lines.append("That is its largest size that was tried; larger ones may predict better still.")
-    rivals = [row for row in scored if row["model"] not in (best, *BASELINES)]
-    groups: dict[str, list[str]] = {"near": [], "worse": [], "clearly": [], "edge": []}
-    for row in rivals:
-        z = against[row["model"]].z
-        far = "edge" if row["at_edge"] else "clearly" if z > CLEARLY and several else "worse"
-        groups["near" if z <= APART else far].append(_named(row))
-    if groups["near"]:
-        one = "is" if len(groups["near"]) == 1 else "are"
-        lines.append(
-            f"{_joined(groups['near'])} {one} indistinguishable from it (within {APART:g} paired standard errors)."
-        )
-    if groups["worse"]:
-        lines.append(f"Worse{'' if several else ' in these fits'}: {_joined(groups['worse'])}.")
-    if groups["edge"]:
-        lines.append(f"Worse, at the largest size that was tried: {_joined(groups['edge'])}.")
-    if groups["clearly"]:
-        lines.append(f"Clearly worse: {_joined(groups['clearly'])}.")
-    if chosen != best:
-        shown = next(row for row in scored if row["model"] == chosen)
-        lines.append(f"Of those within one standard error of the best, {_named(shown)} is the easiest to read.")
-    failed = [row["title"] for row in table if "log_loss" not in row]
-    if failed:
-        lines.append(f"Could not be fitted: {_joined(failed)} (see the notes).")
-    return " ".join(lines)
+        tree = self.against["tree"]
+        if self.finding == "pairs":
+            verb = "predicts them better still" if tree.z < -APART else "does as well"
+            told += f". But a tree of column pairs (Chow-Liu) {verb}: pairs explain what hidden causes do."
+        else:
+            how = "clearly " if tree.z > CLEARLY and self.is_enough else "" if tree.z > APART else "not surely "
+            told += f", and {how}better than a tree of column pairs (Chow-Liu)."
+        if top["at_edge"]:
+            told += f" It was still improving at {top['size_text']}, the largest size that was tried."
+        return told
 
+    def outside(self, top: dict[str, Any]) -> list[str]:
+        """How models without hidden structure did."""
+        found = [row for row in self.scored.values() if self.candidates[row["model"]].is_rival]
+        if not found:
+            return []
+        best = min(found, key=lambda row: float(row["log_loss"]))
+        against = self.against[best["model"]]
+        if against.z < -APART:
+            return [
+                f"{best['title'].capitalize()} predicts better by {-against.difference:.4f} (log-loss "
+                f"{best['log_loss']:.4f}), without a story about rows: take it, or the stack, to fill blanks, and the "
+                "family to read."
+            ]
+        if against.z <= APART:
+            return [f"{best['title'].capitalize()}, which claims no hidden structure, predicts as well."]
+        return []
 
-def _at_edge(size: Any, tried: tuple[Any, ...]) -> bool:
-    """Whether a size is the largest of those that were tried."""
-    return size is not None and len(tried) > 0 and measure(size) >= max(measure(one) for one in tried)
+    def rivals(self) -> list[str]:
+        """The other families, by how far they are from the best."""
+        groups: dict[str, list[str]] = {name: [] for name in ("near", "worse", "edge", "behind", "clearly")}
+        for name, row in self.scored.items():
+            if name == self.best or not self.candidates[name].is_family:
+                continue
+            z, told = self.against[name].z, _named(row)
+            if z <= APART:
+                groups["near"].append(told)
+            elif row["ended"] == BEHIND:
+                groups["behind"].append(f"{told}, {row['above_best']:.3f}")
+            elif row["at_edge"]:
+                groups["edge"].append(told)
+            else:
+                groups["clearly" if z > CLEARLY and self.is_enough else "worse"].append(told)
+        lines = []
+        if groups["near"]:
+            one = "is" if len(groups["near"]) == 1 else "are"
+            lines.append(
+                f"{_joined(groups['near'])} {one} indistinguishable from it (within {APART:g} paired standard errors)."
+            )
+        if groups["worse"]:
+            lines.append(f"Worse{'' if self.is_enough else ' in these fits'}: {_joined(groups['worse'])}.")
+        if groups["edge"]:
+            lines.append(
+                f"Worse so far, but still improving at the largest size that was tried: {_joined(groups['edge'])}."
+            )
+        if groups["behind"]:
+            lines.append(f"Stopped, too far behind to catch up: {'; '.join(groups['behind'])} behind.")
+        if groups["clearly"]:
+            lines.append(f"Clearly worse: {_joined(groups['clearly'])}.")
+        return lines
 
-
-def _headline(table: list[dict[str, Any]], best: str, finding: str, against: dict[str, Paired], n_draws: int) -> str:
-    """What the best families say about rows."""
-    if finding == "nothing":
-        return "Nothing to find: no family predicts hidden cells better than independent columns do."
-    scored = {row["model"]: row["structure"] for row in table if "log_loss" in row}
-    near = [scored[name] for name in scored if name != best and against[name].z <= APART]
-    stories = [s for s in dict.fromkeys([scored[best], *near]) if s not in ("other", "none")]
-    if scored[best] == "other" or not stories:
-        return "A model that was brought along predicts best; what it says about rows is its own."
-    if finding == "pairs":
-        return (
-            "Columns depend on each other in pairs: no family with hidden causes predicts better than a tree of pairs."
-        )
-    families = [row for row in table if row["model"] not in BASELINES]
-    if len(families) == 1 and len(stories) == 1:
-        return f"One family was tried, {families[0]['title']}: {STORIES[stories[0]]}."
-    if len(stories) == 1:
-        story = STORIES[stories[0]]
-        return f"{story[0].upper()}{story[1:]}."
-    who = "the data" if n_draws >= ENOUGH_DRAWS else "these fits"
-    return f"One of these, and {who} cannot tell which: {'; or '.join(STORIES[s] for s in stories)}."
+    def left_out(self) -> list[str]:
+        """Who was not tried."""
+        untried = [self.candidates[name].title for name in self.plan.left_out]
+        return [f"Not tried, to keep to the budget: {', '.join(untried)}."] if untried else []

@@ -1,159 +1,128 @@
-"""How much is tried within a budget.
-
-The plan depends on the shape of the table, the models and the budget, not on the clock: the same command does the same work
-on every machine, and an interrupted run can go on.  Costs are nominal seconds, of one core of an ordinary machine.
-"""
+"""What a comparison did, so that it can be repeated to the bit: the clock decides how far it gets, the plan keeps it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import InputError
 from ..families import TableSize
 from .candidates import Candidate
+from .search import larger
 
 FEWEST_ROWS = 500  # a comparison on fewer would not be worth much
-HALVED_WHOLE = 1500  # tables up to this many rows are taken whole for the choice of sizes
 MOST_HELD = 2000  # held-out rows
 FEWEST_HELD = 10
-FEWEST_FAMILIES = 4  # that are compared, whatever they cost
 MOST_FOLDS = 1000  # that a user may ask for
+# Of the budget: what the first sizes of all families may take, by nominal costs, for all rows to be used.
+FIRST_LOOK = 0.25
+# Draws of hidden cells, and those of tables with few cells.
+DRAWS, DRAWS_IF_FEW, FEW_CELLS = 3, 5, 20_000
+
+# How the search of a family ended.
+SETTLED = "settled"  # larger sizes and other options no longer predict better
+BEHIND = "behind"  # too far behind the best family to catch up
+TIME = "time"  # it was still getting better when the time was over
+FAILED = "failed"  # it could not be fitted
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be done.
+    """What was done; ``compare(X, plan=...)`` does the same again.
 
     Attributes
     ----------
     n_folds : int
-        Independent draws of hidden cells and held-out rows.
+        Independent draws of hidden cells.
     n_rows : int
-        Rows that the compared models are fitted to.
+        Rows that models were fitted to.
     n_held : int
         Rows held out.
-    rungs : tuple of int
-        Rows on which sizes are tried, rung after rung (successive halving); each leaves the better half of a family's sizes.
-    sizes : dict
-        Sizes tried, by name.
-    thorough : bool
-        Whether families that profit have more starts.
-    seconds : float
-        Nominal cost.
+    steps : dict
+        Fits of the search, by name.
+    draws : dict
+        Draws in which a model was fitted and scored, by name; those that are far behind have one.
+    ended : dict
+        How the search of each ended: "settled", "behind", "time" or "failed".
     left_out : dict
-        Families that are not fitted, because there is no time, with the nominal seconds that they would take.
+        Families that were not fitted, because there was no time, with the seconds that a fit would have taken.
+    grown : dict
+        Of the families that were fitted to more rows in the end: the fits in which larger sizes were tried there.
     """
 
     n_folds: int
     n_rows: int
     n_held: int
-    rungs: tuple[int, ...]
-    sizes: dict[str, tuple[Any, ...]]
-    thorough: bool
-    seconds: float
-    left_out: dict[str, float] = field(default_factory=dict)
+    steps: Mapping[str, int] = field(default_factory=dict)
+    draws: Mapping[str, int] = field(default_factory=dict)
+    ended: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, float] = field(default_factory=dict)
+    grown: Mapping[str, int] = field(default_factory=dict)
+
+    def sections(self) -> dict[str, dict[str, Any]]:
+        """As sections of a settings file."""
+        rows = {"rows": self.n_rows, "held": self.n_held, "folds": self.n_folds}
+        names = ("steps", "draws", "ended", "left_out", "grown")
+        parts: dict[str, Mapping[str, Any]] = {name: getattr(self, name) for name in names}
+        return {"plan": rows, **{f"plan.{name}": dict(part) for name, part in parts.items()}}
+
+    @staticmethod
+    def of_sections(found: Mapping[str, Any]) -> Plan:
+        """From the section ``plan`` of a settings file."""
+        try:
+            rows = {name: int(found[name]) for name in ("folds", "rows", "held")}
+            steps, draws, grown = (
+                {str(name): int(n) for name, n in found[part].items()} for part in ("steps", "draws", "grown")
+            )
+            ended = {str(name): str(how) for name, how in found["ended"].items()}
+            left_out = {str(name): float(seconds) for name, seconds in found["left_out"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InputError("the section [plan] of the settings is damaged; take it out to search anew.") from None
+        return Plan(rows["folds"], rows["rows"], rows["held"], steps, draws, ended, left_out, grown)
 
 
 def default_budget(n_cells: int) -> float:
-    """Nominal seconds: 45 for small tables, five minutes from eight million cells on."""
-    return float(min(300.0, 45.0 + n_cells / 32_000))
+    """Seconds: a minute for small tables to ten minutes for large ones.
+
+    Examples
+    --------
+    >>> default_budget(3000), default_budget(10**8)
+    (61.0, 600.0)
+    """
+    return min(600.0, 60.0 + n_cells / 3000)
 
 
-# What is tried in turn on all rows: more starts or not, and how many draws.
-WAYS = ((True, 8), (True, 5), (True, 3), (False, 3), (True, 2), (False, 2), (True, 1), (False, 1))
-
-
-def planned(
-    table: TableSize, models: list[Candidate], budget: float, folds: int | None, rows: float, cells: float
-) -> Plan:
-    """The largest plan within a budget: first fewer draws and starts, then fewer rows and sizes."""
+def checked_budget(budget: float | None, n_cells: int) -> float:
+    """The budget that a user gave, or the default."""
+    if budget is None:
+        return default_budget(n_cells)
     if not budget > 0:
         raise InputError(f"compare: the budget must be above 0 seconds; got {budget!r}.")
-    n_held = min(int(rows * table.n_rows), MOST_HELD)
-    n_held = n_held if n_held >= FEWEST_HELD else 0
-    most = table.n_rows - n_held
-    ways = [(thorough, n) for thorough, n in WAYS if folds is None] or [(True, folds or 1), (False, folds or 1)]
-    for thorough, n_folds in ways:
-        plan = _with_rows(_Rows(table, n_folds, most, n_held, cells, thorough), models, budget, 4)
-        if plan.seconds <= budget:
-            return plan
-    n_rows = most
+    return float(budget)
+
+
+def held_rows(n_rows: int, share: float) -> int:
+    """Rows to hold out."""
+    n_held = min(int(share * n_rows), MOST_HELD)
+    return n_held if n_held >= FEWEST_HELD else 0
+
+
+def rows_within(table: TableSize, n_held: int, models: list[Candidate], budget: float, cells: float) -> int:
+    """Rows that models are fitted to: all, or of tables that are too long for the budget a half, a quarter, ..."""
+    n_rows = table.n_rows - n_held
     while n_rows > FEWEST_ROWS:
-        n_rows = max(FEWEST_ROWS, int(0.8 * n_rows))
-        plan = _with_rows(_Rows(table, folds or 1, n_rows, n_held, cells, False), models, budget, 2)
-        if plan.seconds <= budget:
-            return plan
-    return _with_fewer(_Rows(table, folds or 1, n_rows, n_held, cells, False), models, budget)
-
-
-def _with_fewer(how: _Rows, models: list[Candidate], budget: float) -> Plan:
-    """A plan on few rows that is still too dear: one size per family, then without the dearest families.
-
-    Baselines, models that the user named, and the cheapest few stay; with these the plan may cost more than the budget.
-    """
-    out: dict[str, float] = {}
-    while True:
-        plan = _with_rows(how, models, budget, 1)
-        costs = {one.name: _seconds(replace(one, sizes=plan.sizes[one.name]), how) for one in models}
-        families = [one.name for one in models if not one.is_baseline]
-        may_go = [one.name for one in models if not (one.is_baseline or one.asked or one.named)]
-        if plan.seconds <= budget or not may_go or len(families) <= FEWEST_FAMILIES:
-            return replace(plan, left_out=out)
-        dearest = max(may_go, key=lambda name: costs[name])
-        out[dearest] = costs[dearest]
-        models = [one for one in models if one.name != dearest]
-
-
-class _Rows(NamedTuple):
-    """On how many rows, and how often, models are fitted."""
-
-    table: TableSize
-    n_folds: int
-    n_rows: int
-    n_held: int
-    cells: float
-    thorough: bool
-
-    @property
-    def rungs(self) -> tuple[int, ...]:
-        """Rows of the stages on which sizes are tried."""
-        if self.n_rows <= HALVED_WHOLE:
-            return (self.n_rows,)
-        return (max(HALVED_WHOLE, self.n_rows // 4), max(HALVED_WHOLE, self.n_rows // 2))
-
-
-def _with_rows(how: _Rows, models: list[Candidate], budget: float, fewest: int) -> Plan:
-    """A plan for so many rows; while it is too dear, the dearest family tries fewer sizes, but not below ``fewest``."""
-    models = [one.thorough() for one in models] if how.thorough else models
-    models = [one.fitting(how.table) for one in models]
-    costs = [_seconds(one, how) for one in models]
-    while sum(costs) > budget:
-        can = [m for m, one in enumerate(models) if len(one.sizes) > fewest and not one.named]
-        if not can:
+        part = table.part(n_rows, cells)
+        if sum(_first_look(one, part) for one in models) <= FIRST_LOOK * budget:
             break
-        dearest = max(can, key=lambda m: costs[m])
-        sizes = models[dearest].sizes
-        fewer = sizes[1:] if len(sizes) == 2 else sizes[::2] if len(sizes) > 2 * fewest else sizes[:-1]
-        models[dearest] = replace(models[dearest], sizes=fewer)
-        costs[dearest] = _seconds(models[dearest], how)
-    chosen = {one.name: one.sizes for one in models}
-    return Plan(how.n_folds, how.n_rows, how.n_held, how.rungs, chosen, how.thorough, float(sum(costs)))
+        n_rows = max(FEWEST_ROWS, n_rows // 2)
+    return n_rows
 
 
-def _seconds(one: Candidate, how: _Rows) -> float:
-    """Nominal cost of a family: its rungs, then one fit of a middling size in every draw."""
-    sizes = one.sizes
-    total = how.n_folds * one.seconds(sizes[len(sizes) // 2], one.full, how.table.part(how.n_rows, how.cells))
-    left = list(sizes)
-    for n_sifted in how.rungs:
-        if len(left) == 1:
-            break
-        total += sum(one.seconds(size, one.light, how.table.part(n_sifted, 2 * how.cells)) for size in left)
-        left = left[: n_left(len(left))]
-    return total
-
-
-def n_left(n_sizes: int) -> int:
-    """How many sizes a stage leaves."""
-    return (n_sizes + 1) // 2
+def _first_look(one: Candidate, part: TableSize) -> float:
+    """Nominal seconds of the first two sizes of a family."""
+    if one.named:
+        sizes: tuple[Any, ...] = one.named
+    else:
+        sizes = (one.first, larger(one.first, part.n_rows))
+    return sum(one.seconds(size, one.trial, part) for size in sizes[: 1 if sizes[-1] is None else None])

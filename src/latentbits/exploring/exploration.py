@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.source import Source
-from ..evaluation import Comparison
+from ..evaluation import Comparison, StackedFill
 from .analysis import Blanks, FittedFamily
 from .facts import Facts
 
@@ -72,7 +72,11 @@ class Exploration:
     look : list of dict
         Cells worth a look.
     blanks : Blanks
-        The unknown cells with the probability of a one.
+        The unknown cells with the probability of a one, by the winner.
+    stack : StackedFill or None
+        The models that fill blanks together; None if there are no blanks, or the table is too long.
+    stacked : array or None
+        Their probabilities of the blanks.
     pairs : list of dict
         Pairs of columns that the winner leaves unexplained.
     notes : list of str
@@ -100,9 +104,24 @@ class Exploration:
     pairs: list[dict[str, Any]]
     notes: list[str]
     settings: dict[str, dict[str, Any]]
+    stack: StackedFill | None = None
+    stacked: Any = None
     tables: str = "csv"
     safe_csv: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def filled(self) -> Any:
+        """Probabilities of the blanks, by all models together where there are several."""
+        return self.blanks.probability if self.stacked is None else self.stacked
+
+    @property
+    def filled_by(self) -> str:
+        """Who gave them, in words."""
+        if self.stack is None:
+            return self.winner.title
+        titles = [self.comparison.row(n)["title"] for n in self.stack.member_names_] if self.comparison else []
+        return " and ".join(f"{title} ({w:.0%})" for title, w in zip(titles, self.stack.weights_))
 
     @property
     def report(self) -> Path:

@@ -65,6 +65,7 @@ def _comparison_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str
         "title",
         "structure",
         "size",
+        "options_text",
         "log_loss",
         "above_best",
         "se",
@@ -75,6 +76,9 @@ def _comparison_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str
         "row_kind",
         "row_below_best",
         "row_se",
+        "n_draws",
+        "ended",
+        "at_edge",
         "note",
     ]
     rows = [{**row, "size": None if row["size"] is None else str(row["size"])} for row in found.comparison.table]
@@ -131,19 +135,22 @@ def _cell_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _blank_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
-    """The blanks with the probability of a one."""
-    most = slice(0, MOST_BLANKS)
-    cells = zip(*(values[most].tolist() for values in found.blanks))
-    rows = [{"row": found.row_name(i), "column": found.facts.names[j], "probability": p} for i, j, p in cells]
-    return rows, ["row", "column", "probability"]
+    """The blanks with the probability of a one: by all models together, and by the one that is read."""
+    most, alone = slice(0, MOST_BLANKS), f"by_{found.winner.candidate.name.replace('-', '_')}"
+    cells = zip(*(values[most].tolist() for values in (*found.blanks, found.filled)))
+    rows = [
+        {"row": found.row_name(i), "column": found.facts.names[j], "probability": p, alone: own}
+        for i, j, own, p in cells
+    ]
+    return rows, ["row", "column", "probability", *([] if found.stacked is None else [alone])]
 
 
 def _filled_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
-    """The whole table with its blanks filled by probabilities."""
+    """The whole table with its blanks filled by probabilities, those of all models together where there are several."""
     cells = np.concatenate([found.rows.source.block(b).codes() for b in range(found.rows.source.n_blocks)]).astype(
         float
     )
-    cells[found.blanks.row, found.blanks.column] = found.blanks.probability
+    cells[found.blanks.row, found.blanks.column] = found.filled
     names = free_names([found.rows.id_name, *found.rows.labels, *found.facts.names])
     rows = [
         dict(zip(names, [found.row_name(i), *(values[i] for values in found.rows.labels.values()), *line]))
@@ -174,6 +181,13 @@ def summary_of(found: Exploration) -> str:
         lines += [_plain(told, 1000), ""] if (told := fitted.pairs_told()) else []
         lines += [f"- **{_plain(name)}**: {_plain(text, 400)}" for name, text in fitted.lines()]
         lines += ["", "```", fitted.model.summary(), "```"]
+    if len(found.blanks.row):
+        lines += ["", "## The blanks", "", f"{len(found.blanks.row):,} blanks are filled by {found.filled_by}."]
+        if found.stacked is not None and found.stack is not None:
+            lines += [
+                f"Together they predict hidden cells with a log-loss of {found.stack.log_loss_:.4f} nats per cell; "
+                f"`blanks.{found.tables}` has what {found.winner.title} says alone beside."
+            ]
     if found.notes:
         lines += ["", "## To be doubted", "", *[f"- {note}" for note in dict.fromkeys(found.notes)]]
     lines += ["", "Open `report.html` for the map, the cells and the checks; `run.toml` repeats the run.", ""]

@@ -21,10 +21,12 @@ from ..data.source import Source, open_source
 from ..engine.locks import held
 from ..engine.sweep import sweep_of
 from ..errors import InputError, LatentBitsError, LatentBitsWarning, TableWarning
-from ..evaluation import Candidate, Comparison, compare
+from ..evaluation import Candidate, Comparison, Plan, StackedFill, compare
 from ..evaluation.candidates import candidate_of, candidates_for, check_sizes, several_sizes, size_text
+from ..evaluation.growing import grown
 from ..evaluation.part_store import check_parts, digest_of_table, mark_parts, remove_parts
 from ..evaluation.plan import default_budget
+from ..evaluation.search import Point
 from ..families import BY_NAME, TableSize, family_of
 from ..report import page_of
 from .analysis import (
@@ -44,8 +46,8 @@ from .settings import read_settings, to_toml, versions
 PARTS = ".parts"
 LOCK = ".latentbits-lock"
 # Share of the budget that the fit of a model to the whole table may take (of longer tables it is fitted to a part), and that
-# of the map, which then has fewer passes.
-LAST_FIT, MAP_FIT, FEWEST_PASSES = 0.2, 0.1, 20
+# of the map, which then has fewer passes, and of the models that fill blanks together, which then are fewer.
+LAST_FIT, MAP_FIT, STACK_FITS, FEWEST_PASSES = 0.2, 0.1, 0.3, 20
 MAP_SHAPE = (12, 12)
 
 
@@ -69,6 +71,7 @@ def explore(
     progress: Callable[[float, float, str], None] | None = None,
     about: dict[str, Any] | None = None,
     client: Any = None,
+    plan: Plan | None = None,
 ) -> Exploration:
     """Find out what is hidden in a table, and write it down.
 
@@ -103,6 +106,9 @@ def explore(
         What ``run.toml`` says about where the table came from.
     client : distributed.Client, optional
         Whose workers do the fits of the comparison, and the starts of the last ones; by default the active client.
+    plan : Plan, optional
+        Of an earlier run on the same table (``found.comparison.plan``, in ``run.toml``): do the same again, however long it
+        takes here.
 
     Returns
     -------
@@ -132,7 +138,7 @@ def explore(
         "explore": {
             "name": name or folder.name,
             "seed": int(random_state),
-            "models": models if isinstance(models, str) else [one.name for one in candidates[2:]],
+            "models": models if isinstance(models, str) else [one.name for one in candidates if one.is_family],
             "sizes": None if isinstance(n_components, dict) else n_components,  # those by family are not written
             "folds": folds,
             "budget": budget,
@@ -155,6 +161,7 @@ def explore(
         tell=progress or _silent,
         binarize=binarize,
         client=client,
+        repeat=plan,
     )
     with held(folder / LOCK, folder), nullcontext() if client is None else client.as_current():
         if not resume and (folder / PARTS).is_dir():
@@ -162,7 +169,7 @@ def explore(
             remove_parts(folder / PARTS)
         write_atomically(folder / "run.toml", to_toml(settings).encode())
         mark_parts(folder / PARTS)
-        return job.run(models, {"folds": folds, "budget": budget, "n_components": n_components})
+        return job.run(models, {"folds": folds, "budget": budget, "n_components": n_components, "plan": plan})
 
 
 def _silent(done: float, total: float, note: str) -> None:
@@ -234,6 +241,7 @@ class _Job:
     safe_csv: bool = False
     binarize: float | None = None
     client: Any = None
+    repeat: Plan | None = None
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -249,11 +257,14 @@ class _Job:
         if twice:
             self.notes.append(f"{twice:,} rows have an id that another row has, too.")
         found = self.timed("compare", lambda: self.compared(models, options))
+        self.settings.update(found.plan.sections())
+        write_atomically(self.folder / "run.toml", to_toml(self.settings).encode())
         winner = self.timed("refit", lambda: self.fitted_family(found, found.chosen_, "winner"))
         several = None
         if found.multi_cause_ is not None and found.multi_cause_ != found.chosen_:
             several = self.timed("refit several", lambda: self.fitted_family(found, found.multi_cause_, "several"))
-        whole = self.analysed(facts, found, winner, several)
+        stack = self.timed("stack", lambda: self.stacked(found, winner)) if facts.n_unknown else None
+        whole = self.analysed(facts, found, winner, several, stack)
         self.say(0.98, "writing")
         write_all(whole)
         remove_parts(self.folder / PARTS)
@@ -261,7 +272,12 @@ class _Job:
         return whole
 
     def analysed(
-        self, facts: Facts, found: Comparison | None, winner: FittedFamily, several: FittedFamily | None
+        self,
+        facts: Facts,
+        found: Comparison | None,
+        winner: FittedFamily,
+        several: FittedFamily | None,
+        stack: StackedFill | None = None,
     ) -> Exploration:
         """What the fitted models say about the table."""
         self.say(0.9, "drawing the map")
@@ -280,6 +296,8 @@ class _Job:
             memberships=winner.memberships(self.source),
             look=look,
             blanks=filled_blanks(winner.model, self.source),
+            stack=stack,
+            stacked=None if stack is None else filled_blanks(stack, self.source).probability,
             pairs=residual_pairs(winner.model, self.source, self.seed),
             notes=self.notes,
             settings=self.settings,
@@ -313,17 +331,39 @@ class _Job:
         )
 
     def fitted_family(self, found: Comparison, name: str, role: str) -> FittedFamily:
-        """A family fitted to the whole table, or to as much of it as the budget allows, with the size that was chosen."""
-        one, size = found.candidate(name), found.row(name)["size"]
-        n_rows = self.rows_within_budget(one, size, found.plan.n_rows)
-        told = "the whole table" if n_rows == self.source.shape[0] else f"{n_rows:,} rows"
-        self.say(0.75 if role == "winner" else 0.83, f"{one.title} {size_text(size)}: fitting to {told}")
-        return FittedFamily(one, self.fitted(one, size, role, n_rows), size, n_rows)
+        """A family fitted to the whole table, or to as much of it as the budget allows, with the settings that were chosen.
 
-    def rows_within_budget(self, one: Candidate, size: Any, fewest: int) -> int:
+        On more rows than it was compared on, larger sizes are tried before.
+        """
+        one, row = found.candidate(name), found.row(name)
+        point = Point(row["size"]).with_options(**row["options"])
+        n_rows = self.rows_within_budget(one, point, found.plan.n_rows)
+        told = "the whole table" if n_rows == self.source.shape[0] else f"{n_rows:,} rows"
+        share = 0.75 if role == "winner" else 0.83
+        if n_rows > found.plan.n_rows + found.plan.n_held and point.size is not None and not one.named:
+            self.say(share, f"{one.title} {size_text(point.size)}: larger sizes on {told}")
+            point = self.grown(one, point, n_rows)
+        self.say(share + 0.03, f"{one.title} {size_text(point.size)}: fitting to {told}")
+        return FittedFamily(one, self.fitted(one, point, role, n_rows), point.size, n_rows)
+
+    def grown(self, one: Candidate, point: Point, n_rows: int) -> Point:
+        """The size that so many rows bear; it is written down with the plan."""
+        known = None if self.repeat is None else self.repeat.grown.get(one.name, 0)
+        rows = some_rows(self.source, n_rows, self.seed)
+        found = grown(self.source, rows, one, point, LAST_FIT * self.budget, self.seed, known)
+        self.settings["plan.grown"][one.name] = len(found.tried)
+        write_atomically(self.folder / "run.toml", to_toml(self.settings).encode())
+        if found.point != point:
+            self.notes.append(
+                f"{one.title}: {size_text(found.point.size)} instead of {size_text(point.size)}, which was chosen on fewer "
+                f"rows, because it predicts the hidden cells of {n_rows:,} rows better."
+            )
+        return found.point
+
+    def rows_within_budget(self, one: Candidate, point: Point, fewest: int) -> int:
         """Rows to which a family is fitted in the end: all, unless that would take more than a fifth of the budget."""
         n_rows, allowed = self.source.shape[0], LAST_FIT * self.budget
-        seconds = one.seconds(size, one.full, self.table_size)
+        seconds = one.seconds(point.size, {**one.full, **dict(point.options)}, self.table_size)
         return n_rows if seconds <= allowed else max(fewest, int(n_rows * allowed / seconds))
 
     @property
@@ -338,9 +378,10 @@ class _Job:
         asked = self.settings["explore"].get("budget")
         return default_budget(self.source.shape[0] * self.source.shape[1]) if asked is None else float(asked)
 
-    def fitted(self, one: Candidate, size: Any, role: str, n_rows: int) -> Any:
+    def fitted(self, one: Candidate, point: Point, role: str, n_rows: int) -> Any:
         """The fitted model, from an interrupted run if it was finished there."""
-        about = f"{one.name} {size} {dict(one.full)} {self.seed} {n_rows}"
+        options = {**one.full, **dict(point.options)}
+        about = f"{one.name} {point.size} {options} {self.seed} {n_rows}"
         asked = f"{__version__} {digest_of_table(self.source)} {about}"
         key = hashlib.sha256(asked.encode()).hexdigest()[:12]
         kept = self.folder / PARTS / f"{role}-{key}.latentbits"
@@ -352,7 +393,7 @@ class _Job:
                 return model
             except (LatentBitsError, ValueError):
                 kept.unlink()  # damaged; it is fitted again
-        model = one.estimator(size, one.full, self.seed, self.n_jobs).set_params(binarize=self.binarize)
+        model = one.estimator(point.size, options, self.seed, self.n_jobs).set_params(binarize=self.binarize)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", LatentBitsWarning)
             model.fit(self.some(n_rows))
@@ -375,6 +416,16 @@ class _Job:
         """So many rows of the table, drawn at random, or the table."""
         whole = n_rows == self.source.shape[0]
         return self.source if whole else RowsSource(self.source, some_rows(self.source, n_rows, self.seed))
+
+    def stacked(self, found: Comparison, winner: FittedFamily) -> StackedFill | None:
+        """The models that fill blanks together, fitted to the whole table within a share of the budget."""
+        if self.source.shape[0] > found.plan.n_rows + found.plan.n_held:
+            return None  # too long a table: blanks are filled by the family that is read
+        self.say(0.88, "models that fill blanks together: fitting")
+        known = {winner.candidate.name: winner.model}
+        return StackedFill(random_state=self.seed, n_jobs=self.n_jobs, binarize=self.binarize).adopt(
+            found, self.source, STACK_FITS * self.budget, known
+        )
 
     def charted(self, winner: FittedFamily) -> Any:
         """A map of the rows: the winner's own if it is one."""

@@ -45,15 +45,19 @@ def _of_comparison(found: Exploration) -> list[str]:
     assert found.comparison is not None
     plan, n_cells = found.comparison.plan, found.comparison.row("independent")["n_cells"]
     draws = "one draw" if plan.n_folds == 1 else f"{plan.n_folds} independent draws"
+    n_fits = len(found.comparison.searches)
     rows = f"{plan.n_rows:,} of {found.facts.n_rows:,} rows"
     held = f", and {plan.n_held:,} rows were held out altogether" if plan.n_held else ""
     return [
         f"Families were compared on cells that none of them saw ({draws}; {n_cells:,} hidden cells in all; models fitted to "
-        f"{rows}{held}). The size of each family was chosen by successive halving on a second set of hidden cells, which was "
-        "not used for the comparison. Log-loss is the mean negative logarithm of the probability that a model gave to the "
-        "value of a hidden cell, in nats; differences are paired cell by cell, and their standard errors allow for the cells "
-        "of one row being alike and, from three draws on, for fits that differ from draw to draw. Two baselines stand "
-        "beside: independent columns, and the Chow-Liu tree, in which every column depends on one other.",
+        f"{rows}{held}). Size and regulariser of each family were searched on other cells, which were not used for the "
+        "comparison: sizes double as long as the loss falls, families that are too far behind to catch up stop, and the "
+        f"clock ends the rest ({n_fits:,} fits). Every draw has fits with seeds of their own.",
+        "Log-loss is the mean negative logarithm of the probability that a model gave to the value of a hidden cell, in "
+        "nats; differences are paired cell by cell, and their standard errors allow for the cells of one row being alike "
+        "and, from three draws on, for fits that differ from draw to draw. Two baselines stand beside: independent columns, "
+        "and the Chow-Liu tree, in which every column depends on one other; and, where there was time, models that claim no "
+        "hidden structure (logistic regression and gradient boosting of every column).",
         "Log-likelihoods of held-out rows are exact, or estimates where a family has no closed form (importance sampling, "
         "quadrature, means over draws, or the empirical distribution of the training rows' unknowns); exact ones and "
         "estimates are ranked apart, lower bounds are named as such and not ranked.",

@@ -146,7 +146,7 @@ def _comparison(found: Comparison) -> dict[str, Any]:
     """The table of families, their calibration and how sizes were chosen."""
     hidden = ("structure",)
     rows = [{k: v for k, v in row.items() if k not in hidden} for row in found.table]
-    baseline = {one.name for one in found.candidates if one.is_baseline}
+    baseline = {one.name for one in found.candidates if not one.is_family}
     for row in rows:
         row["baseline"] = row["model"] in baseline
         row["size"] = row.pop("size_text").removeprefix("K=").replace("K≤", "≤ ") or None
@@ -158,7 +158,12 @@ def _comparison(found: Comparison) -> dict[str, Any]:
         "chosen": found.chosen_,
         "multi_cause": found.multi_cause_,
         "curves": {name: found.curves[name] for name in dict.fromkeys(shown) if name in found.curves},
-        "plan": {"folds": plan.n_folds, "rows": plan.n_rows, "held": plan.n_held, "rungs": list(plan.rungs)},
+        "plan": {"folds": plan.n_folds, "rows": plan.n_rows, "held": plan.n_held, "fits": len(found.searches)},
+        "sizes": [
+            {"model": name, "title": found.row(name)["title"], "points": found.capacity(name)}
+            for name in (row["model"] for row in found.table)
+            if len(found.capacity(name)) > 1
+        ],
     }
 
 
@@ -247,7 +252,7 @@ def _row_name(found: Exploration, i: int) -> str:
 
 def _blanks(found: Exploration) -> dict[str, Any]:
     """How blanks are filled: how sure, and the surest."""
-    on = found.blanks.probability
+    on = found.filled
     never = [name for name, share in found.facts.blanks if share == 1.0]  # about these nothing is known
     known = ~np.isin(found.blanks.column, [j for j, name in enumerate(found.facts.names) if name in never])
     order = np.argsort(np.where(known, -np.abs(on - 0.5), 1.0), kind="stable")[: min(LIST, int(known.sum()))]
@@ -260,7 +265,7 @@ def _blanks(found: Exploration) -> dict[str, Any]:
         for i in order
     ]
     counts = np.histogram(on, bins=10, range=(0, 1))[0].tolist() if len(on) else []
-    return {"n": len(on), "counts": counts, "listed": listed}
+    return {"n": len(on), "counts": counts, "listed": listed, "by": found.filled_by}
 
 
 def _command(settings: dict[str, Any]) -> str:

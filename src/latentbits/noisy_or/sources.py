@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..base import LatentBitsEstimator, frame_of
-from ..base.answers import FILLS
 from ..base.common import seed_of
+from ..base.filling import FILLS
 from ..base.options import MOST_DRAWS, OneOf, Whole
-from ..base.shell import keep_columns
 from ..base.sklearn_api import clone
+from ..base.tables import keep_columns
 from ..data.rng import row_uniforms, stream
 from ..errors import InputError
 from .params import expected_cells, without

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .causes import cause_pictures, causes, expansion, tiles
 from .chains import coclustering, fill_ins, traces
-from .comparing import calibration, comparison, explanation, recovery
+from .comparing import calibration, capacity, comparison, explanation, recovery
 from .maps import component_planes, latent_map, node_images
 from .profiles import components, profile
 from .progress import restarts, selection
@@ -14,6 +14,7 @@ from .trees import modules, tree
 
 __all__ = [
     "calibration",
+    "capacity",
     "cause_pictures",
     "causes",
     "coclustering",

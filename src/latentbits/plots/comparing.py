@@ -18,7 +18,7 @@ MARKS = "osD^vP*X"
 def comparison(found: Any, *, ax: Any = None) -> Any:
     """Log-loss of every model of a :class:`~latentbits.evaluation.Comparison`, best at the top.
 
-    The bars are two standard errors of the difference to the best family; baselines are squares.
+    The bars are two standard errors of the difference to the best family; models without hidden structure are squares.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def comparison(found: Any, *, ax: Any = None) -> Any:
     needs(found, "comparison", COMPARISON, "table", "candidates", "best_", "curves")
     rows = [row for row in found.table if "log_loss" in row]
     ax = axes_of(ax, (6.8, 1.2 + 0.32 * len(rows)))
-    baselines = {one.name for one in found.candidates if one.is_baseline}
+    baselines = {one.name for one in found.candidates if not one.is_family}
     for place, row in enumerate(rows):
         is_base = row["model"] in baselines
         colour = "#c9a227" if is_base else "#d1495b" if row["model"] == found.best_ else "#0b5cad"
@@ -49,6 +49,46 @@ def comparison(found: Any, *, ax: Any = None) -> Any:
     ax.invert_yaxis()
     ax.set_xlabel("log-loss of hidden cells (nats per cell)")
     ax.grid(axis="x", alpha=0.3)
+    return ax
+
+
+def capacity(found: Any, models: Any = None, *, ax: Any = None) -> Any:
+    """Capacity curves of a :class:`~latentbits.evaluation.Comparison`: log-loss of every family against its size.
+
+    The losses are those of the cells by which the search chose; of every size the best settings.  An open mark ends curves
+    that were still falling when the time was over.
+
+    Parameters
+    ----------
+    found : Comparison
+    models : list of str, optional
+        By default all families with several sizes.
+    ax : Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    needs(found, "capacity", COMPARISON, "table", "candidates", "searches", "capacity")
+    names = [row["model"] for row in found.table] if models is None else list(models)
+    known = {row["model"] for row in found.table}
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise InputError(f"capacity: there is no model {missing[0]!r}; there are: {', '.join(sorted(known))}.")
+    ax = axes_of(ax, (6.4, 4.4))
+    curves = [(name, points) for name in names if len(points := found.capacity(name)) > 1]
+    for place, (name, points) in enumerate(curves):
+        row, mark = found.row(name), MARKS[place % len(MARKS)]
+        sizes, losses = [p["size"] for p in points], [p["log_loss"] for p in points]
+        (line,) = ax.plot(sizes, losses, marker=mark, markersize=4, label=str(row["title"]))
+        if row["at_edge"]:
+            ax.plot(sizes[-1:], losses[-1:], mark, markersize=9, mfc="none", color=line.get_color())
+    if curves:
+        ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.legend(fontsize=7)
+    ax.set(xlabel="components (nodes of maps)", ylabel="log-loss of hidden cells (nats per cell)")
+    ax.grid(alpha=0.3)
     return ax
 
 

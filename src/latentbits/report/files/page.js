@@ -97,7 +97,36 @@
         [r.title, r.size === null ? "" : r.size, fixed(r.log_loss, 4), r.model === data.comparison.best ? "best" : fixed(r.above_best, 4) + " ± " + fixed(r.se, 4), fixed(r.auc, 3), fixed(r.brier, 4), fixed(r.calibration_error, 3), r.row_log_likelihood === null ? "" : fixed(r.row_log_likelihood, 3), r.row_kind === "none" ? "" : r.row_kind, r.note],
     })));
     if (plan.held) at("families-hint").textContent += " Log-likelihoods of " + plan.held + " held-out rows stand beside; lower bounds are not ranked.";
+    capacity(data.comparison.sizes);
   })();
+
+  // Loss against size, a line per family; the scale of sizes doubles from tick to tick.
+  function capacity(curves) {
+    if (!curves.length) return;
+    const width = Math.max(300, Math.min(760, at("family-plot").clientWidth || 760)), height = 300, left = 62, right = 18, top = 14, foot = 44;
+    const points = curves.flatMap((c) => c.points), sizes = points.map((p) => Math.log2(p.size)), losses = points.map((p) => p.log_loss);
+    const low = Math.min(...losses), high = Math.max(...losses), first = Math.floor(Math.min(...sizes)), last = Math.ceil(Math.max(...sizes));
+    const x = (v) => left + (width - left - right) * (Math.log2(v) - first) / Math.max(1, last - first);
+    const y = (v) => top + (height - top - foot) * (high - v) / Math.max(1e-9, high - low);
+    const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, style: `max-width:${width}px`, role: "img", "aria-label": "Log-loss of the families against their size" });
+    for (let t = 0; t <= 4; t++) {
+      const v = low + (high - low) * t / 4;
+      put(svg, draw("line", { x1: left, x2: width - right, y1: y(v), y2: y(v), stroke: "var(--line)" }), draw("text", { x: left - 8, y: y(v) + 4, "text-anchor": "end", class: "dim" }, v.toFixed(3)));
+    }
+    const step = Math.ceil((last - first + 1) / 9);
+    for (let k = first; k <= last; k += step) put(svg, draw("text", { x: x(2 ** k), y: height - 24, "text-anchor": "middle", class: "dim" }, String(2 ** k)));
+    put(svg, draw("text", { x: (left + width) / 2, y: height - 6, "text-anchor": "middle", class: "dim" }, "components (nodes of maps)"));
+    const legend = make("div", null, { className: "legend" });
+    curves.forEach((curve, k) => {
+      const colour = COLOURS[k % COLOURS.length], dash = k < COLOURS.length ? "none" : "5 4";
+      put(svg, draw("polyline", { points: curve.points.map((p) => x(p.size) + "," + y(p.log_loss)).join(" "), fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": dash }));
+      for (const p of curve.points) put(svg, draw("circle", { cx: x(p.size), cy: y(p.log_loss), r: 3, fill: colour }));
+      const entry = make("span"), mark = make("i");
+      mark.style.background = colour;
+      put(legend, put(entry, mark, document.createTextNode(curve.title)));
+    });
+    put(at("family-sizes"), make("h3", "Loss against size"), make("p", "What the search saw on cells hidden for it. A line that still falls at its right end is of a family that would gain from more time.", { className: "hint" }), svg, legend);
+  }
 
   // ---- components
   function bars(features, kind) {
@@ -164,7 +193,7 @@
     for (const [i, tab] of Array.from(at("models").children).entries()) tab.setAttribute("aria-selected", String(i === number));
   }
   data.models.forEach((model, i) => {
-    const tab = make("button", model.title + (data.comparison === null ? "" : i > 0 ? " (best with several causes)" : data.comparison.readable === data.comparison.best ? " (best)" : " (easiest to read of the best)"), { type: "button", role: "tab", "aria-selected": "false" });
+    const tab = make("button", model.title + (data.comparison === null ? "" : i > 0 ? " (best with several causes)" : data.comparison.chosen === data.comparison.best ? " (best)" : " (easiest to read of the best)"), { type: "button", role: "tab", "aria-selected": "false" });
     tab.addEventListener("click", () => showModel(i));
     put(at("models"), tab);
   });
@@ -439,7 +468,7 @@
       put(svg, draw("text", { x: 10 + 40 * i, y: 116, "text-anchor": "middle", class: "dim" }, (i / 10).toFixed(1)));
     });
     put(svg, draw("text", { x: 410, y: 116, "text-anchor": "middle", class: "dim" }, "1.0"));
-    put(at("blanks"), put(make("div", null, { className: "figure" }), svg), make("p", "Probability of a one in the blanks. All of them are in the table “blanks” beside this file.", { className: "hint" }));
+    put(at("blanks"), put(make("div", null, { className: "figure" }), svg), make("p", "Probability of a one in the blanks, by " + b.by + ". All of them are in the table “blanks” beside this file.", { className: "hint" }));
     const grid = make("table");
     table(grid, [{ text: "row" }, { text: "column" }, { text: "probability of a one", n: 1 }], b.listed.map((c) => ({ cells: [c.row, c.column, percent(c.probability)] })));
     put(at("blanks"), put(make("details"), make("summary", "The surest " + b.listed.length), put(make("div", null, { className: "scroll" }), grid)));

@@ -1,0 +1,249 @@
+"""The race of families: each searches its settings (``search.py``), step by step, until the time is over.
+
+The clock decides only who makes the next step, and how many are made.  The family that has had the least time is next, so
+that cheap ones end early and leave their time to the others.  Those that are too far behind to catch up stop, and those whose
+next step no longer fits the time end while they are still getting better.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..families import TableSize
+from .candidates import Candidate, measure
+from .plan import BEHIND, FAILED, SETTLED, TIME, Plan
+from .search import Path, Point, Tried, search_path
+
+# A family stops if it is further behind the best than this many times what its last sizes gained, and than this part of its
+# loss, which is more than regularisers and averaged starts have gained anywhere (see the guide).
+GAINS, PART = 3.0, 0.12
+FEWEST_SIZES = 3  # before a family may be stopped
+FEWEST_FAMILIES = 4  # that are fitted, whatever they cost
+STANDARD_ERRORS = 3.0
+MOST_RESERVED = 0.6  # of the budget, for the comparison after the search
+
+
+class Clock:
+    """Seconds since the beginning, those of an interrupted run included, beside a budget."""
+
+    def __init__(self, budget: float) -> None:
+        self.budget, self._begin, self.before = budget, time.perf_counter(), 0.0
+
+    def elapsed(self) -> float:
+        """Seconds so far."""
+        return time.perf_counter() - self._begin + self.before
+
+
+@dataclass
+class Runner:
+    """A family in the race."""
+
+    one: Candidate
+    path: Path
+    pending: Point | None = None
+    best: Tried | None = None
+    fits: list[Tried] = field(default_factory=list)
+    ended: str = ""
+    paces: list[float] = field(default_factory=list)  # measured by nominal seconds
+    is_busy: bool = False  # with the pending settings
+
+    def begin(self) -> None:
+        """The first settings."""
+        self.pending = next(self.path)
+
+    def take(self, tried: Tried) -> None:
+        """Hear how the pending settings did, and go on to the next."""
+        self.is_busy = False
+        self.fits.append(tried)
+        if self.best is None or tried.loss < self.best.loss:
+            self.best = tried
+        try:
+            self.pending = self.path.send(tried)
+        except StopIteration:
+            self.pending, self.ended = None, SETTLED
+        if tried.losses is None and len(self.fits) == 1:
+            self.pending, self.ended = None, FAILED
+
+    def stop(self, how: str) -> None:
+        """End before the search has settled."""
+        self.pending, self.ended = None, how
+
+    def spent(self) -> float:
+        """Seconds that it has had."""
+        return sum(fit.seconds for fit in self.fits)
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether its largest size so far is its best one."""
+        if self.best is None or self.best.point.size is None:
+            return False
+        return bool(measure(self.best.point.size) >= max(measure(fit.point.size) for fit in self.fits))
+
+    def last_gain(self) -> float:
+        """The most that one of the last two fits gained over all before it."""
+        gains = [0.0]
+        for n in (len(self.fits) - 1, len(self.fits) - 2):
+            if n >= 1:
+                gains.append(min(fit.loss for fit in self.fits[:n]) - self.fits[n].loss)
+        return max(gains)
+
+
+@dataclass
+class Race:
+    """Families and what they have tried.
+
+    Parameters
+    ----------
+    candidates : list of Candidate
+    start : function
+        Begins the fit of a candidate at a point.
+    finish : function
+        Waits for one of those; the name of its candidate, and what it gave.
+    table : TableSize
+        Of the rows that are fitted.
+    rows : array
+        The row of every hidden cell.
+    clock : Clock
+    n_draws : int
+        Of the comparison that follows, for which time is kept.
+    width : int
+        Fits at a time.
+    repeat : Plan, optional
+        Make the steps of an earlier race instead of looking at the clock.
+    """
+
+    candidates: list[Candidate]
+    start: Callable[[Candidate, Point], None]
+    finish: Callable[[], tuple[str, Tried]]
+    table: TableSize
+    rows: Any
+    clock: Clock
+    n_draws: int
+    width: int = 1
+    repeat: Plan | None = None
+    runners: dict[str, Runner] = field(default_factory=dict)
+    left_out: dict[str, float] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Step after step, ``width`` at a time."""
+        for one in self.candidates:
+            runner = Runner(one, search_path(one, self.table.n_rows, self.rows))
+            runner.begin()
+            self.runners[one.name] = runner
+        while self.started():
+            name, tried = self.finish()
+            runner = self.runners[name]
+            runner.paces.append(tried.seconds / max(1e-9, self.nominal(runner.one, tried.point)))
+            runner.take(tried)
+            self.stop_those_behind()
+
+    def started(self) -> bool:
+        """Start what there is room for, first the families that have had the least time; whether anything is being done."""
+        waiting = [runner for runner in self.runners.values() if runner.pending is not None and not runner.is_busy]
+        waiting.sort(key=lambda runner: (runner.spent(), self.nominal(runner.one, runner.pending)))
+        n_busy = sum(runner.is_busy for runner in self.runners.values())
+        for runner in waiting:
+            if n_busy < self.width and self.may_go_on(runner):
+                runner.is_busy, n_busy = True, n_busy + 1
+                assert runner.pending is not None
+                self.start(runner.one, runner.pending)
+        return n_busy > 0
+
+    def nominal(self, one: Candidate, point: Point | None) -> float:
+        """Seconds of a fit of the search on an ordinary machine."""
+        assert point is not None
+        return one.seconds(point.size, {**one.trial, **dict(point.options)}, self.table)
+
+    def seconds(self, runner: Runner, point: Point) -> float:
+        """Seconds of a fit, by what others of the family, or of all families, took here."""
+        every = [pace for other in self.runners.values() for pace in other.paces]
+        paces = runner.paces[-3:] or every or [1.0]
+        return self.nominal(runner.one, point) * statistics.median(paces)
+
+    def seconds_in_full(self, runner: Runner) -> float:
+        """Seconds of a fit with the best settings and the options of the comparison, by what it took in the search."""
+        best, one = runner.best, runner.one
+        assert best is not None
+        trial, full = ({**options, **dict(best.point.options)} for options in (one.trial, one.full))
+        if best.settled:  # longer fits end as soon
+            return float(best.seconds * full.get("n_init", 1) / trial.get("n_init", 1))
+        return float(best.seconds * one.passes(full) / one.passes(trial))
+
+    def may_go_on(self, runner: Runner) -> bool:
+        """Whether the next step is made; if not, the runner ends."""
+        one = runner.one
+        if self.repeat is not None:
+            goes_on = len(runner.fits) < self.repeat.steps.get(one.name, 0)
+            if not goes_on:
+                self.end_as_before(runner)
+            return goes_on
+        assert runner.pending is not None
+        wanted = self.seconds(runner, runner.pending)
+        if self.clock.elapsed() + wanted + self.reserved() <= self.clock.budget:
+            return True
+        if not runner.fits and not one.is_rival:
+            if one.asked or one.is_baseline or self.n_fitted() < FEWEST_FAMILIES:
+                return True
+        if not runner.fits:
+            self.left_out[one.name] = wanted
+        runner.stop(TIME)
+        return False
+
+    def end_as_before(self, runner: Runner) -> None:
+        """End a runner as an earlier race did."""
+        assert self.repeat is not None
+        name = runner.one.name
+        if name in self.repeat.left_out:
+            self.left_out[name] = self.repeat.left_out[name]
+        runner.stop(self.repeat.ended.get(name, TIME))
+
+    def n_fitted(self) -> int:
+        """Families that have a fit."""
+        return sum(runner.one.is_family and bool(runner.fits) for runner in self.runners.values())
+
+    def reserved(self) -> float:
+        """Seconds that the comparison after the search will take: one draw of all, the others of those in front."""
+        found = [runner for runner in self.runners.values() if runner.best is not None]
+        least = min((runner.best.loss for runner in found), default=0.0)  # type: ignore[union-attr]
+        total = 0.0
+        for runner in found:
+            assert runner.best is not None
+            in_front = runner.ended != BEHIND and runner.best.loss <= (1.0 + PART) * least
+            n_draws = self.n_draws if in_front or runner.one.is_baseline else 1
+            total += n_draws * self.seconds_in_full(runner)
+        return min(total / self.width, MOST_RESERVED * self.clock.budget)
+
+    def remaining(self) -> float:
+        """About how many seconds the search will still take: a few more steps of everybody, each dearer than the last."""
+        waiting = [runner for runner in self.runners.values() if runner.pending is not None]
+        steps = sum(6.0 * self.seconds(runner, runner.pending) for runner in waiting if runner.pending is not None)
+        left = self.clock.budget - self.clock.elapsed() - self.reserved()
+        return max(0.0, min(steps / self.width, left))
+
+    def stop_those_behind(self) -> None:
+        """Families that cannot catch up stop."""
+        found = [runner for runner in self.runners.values() if runner.one.is_family and runner.best is not None]
+        if self.repeat is not None or not found:
+            return
+        leader = min(found, key=lambda runner: runner.best.loss)  # type: ignore[union-attr]
+        for runner in found:
+            if (
+                runner is leader
+                or runner.pending is None
+                or runner.is_busy
+                or runner.one.named
+                or runner.one.first is None
+            ):
+                continue
+            if len(runner.fits) >= FEWEST_SIZES and self.cannot_catch_up(runner, leader):
+                runner.stop(BEHIND)
+
+    def cannot_catch_up(self, runner: Runner, leader: Runner) -> bool:
+        """Whether a family is further behind than more steps could bring it."""
+        assert runner.best is not None and leader.best is not None
+        gap, se = leader.best.gain_over(runner.best, self.rows)
+        return gap - STANDARD_ERRORS * se > max(GAINS * runner.last_gain(), PART * runner.best.loss)

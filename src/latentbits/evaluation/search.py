@@ -1,0 +1,177 @@
+"""How a family is searched: which settings it tries, one after the other.
+
+Sizes double as long as the loss of hidden cells falls; then the regulariser is searched at the best size, sizes in between
+are tried, and starts that answer together.  What is tried next depends on the results of the family itself and on nothing
+else: not on the clock, nor on other families.  So a longer search begins with the shorter one, and the number of its steps is
+all that has to be kept to repeat it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..families import Tuning
+from .candidates import Candidate, measure
+from .scores import paired
+
+MOST_NODES = 4096  # of a map
+ROWS_PER_COMPONENT = 4  # of the largest size: fewer rows say nothing about a component
+
+
+class Point(NamedTuple):
+    """Settings of a fit: the size, and what is searched besides."""
+
+    size: Any
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def with_options(self, **options: Any) -> Point:
+        """The same with other options."""
+        return Point(self.size, tuple(sorted({**dict(self.options), **options}.items())))
+
+    def with_size(self, size: Any) -> Point:
+        """The same with another size."""
+        return Point(size, self.options)
+
+
+class Tried(NamedTuple):
+    """A fit of the search and how well it predicted."""
+
+    point: Point
+    loss: float  # mean log-loss of the cells that are hidden for the search; infinite if the fit failed
+    losses: Any  # (m,) of every cell, None if the fit failed
+    seconds: float
+    note: str = ""
+    settled: bool = False  # before it was stopped: a longer fit would end at the same place
+
+    def gain_over(self, other: Tried, rows: Any) -> tuple[float, float]:
+        """How much smaller the loss is than that of another fit, and the standard error of that."""
+        if self.losses is None or other.losses is None:
+            return other.loss - self.loss if self.loss != other.loss else 0.0, 0.0
+        found = paired(other.losses, self.losses, rows)
+        return found.difference, found.se
+
+
+Path = Generator[Point, Tried, Tried]
+
+
+def search_path(one: Candidate, n_rows: int, rows: Any) -> Path:
+    """The settings that a family tries, in turn; each is answered with how it did.
+
+    Parameters
+    ----------
+    one : Candidate
+    n_rows : int
+        Of the table that is fitted.
+    rows : (m,) array
+        The row of every hidden cell.
+    """
+    options = {tuning.option: tuning.values[tuning.start] for tuning in one.tuned}
+    begin = Point(one.named[0] if one.named else one.first).with_options(**options)
+    best = yield begin
+    best = yield from (_named(one, best) if one.named else _grown(best, n_rows, rows))
+    for tuning in one.tuned:
+        before = best.point
+        best = yield from _tuned(tuning, best)
+        if best.point != before and not one.named:
+            best = yield from _grown(best, n_rows, rows)
+    if not (one.named or one.limit):
+        best = yield from _refined(best)
+    if one.averaged and best.point.size != 1:
+        together = yield best.point.with_options(**one.averaged)
+        if together.loss < best.loss:
+            best = together if one.named else (yield from _grown(together, n_rows, rows))
+    return best
+
+
+def growth(point: Point, best: Tried | None, n_rows: int, rows: Any) -> Path:
+    """Larger and larger sizes from known settings on, as for a longer table; ``best`` is what they did on it."""
+    found = (yield point) if best is None else best
+    return (yield from _grown(found, n_rows, rows))
+
+
+def _named(one: Candidate, best: Tried) -> Path:
+    """All sizes that the user named."""
+    for size in one.named[1:]:
+        tried = yield best.point.with_size(size)
+        best = min(best, tried, key=lambda fit: fit.loss)
+    return best
+
+
+def _grown(best: Tried, n_rows: int, rows: Any) -> Path:
+    """Double sizes until the loss has stopped falling: worse by a standard error, or twice no better by one."""
+    size, misses = larger(best.point.size, n_rows), 0
+    while size is not None and misses < 2:
+        tried = yield best.point.with_size(size)
+        gain, se = tried.gain_over(best, rows)
+        if gain < -se:
+            break
+        misses = 0 if gain > se else misses + 1
+        best = tried if gain > 0 else best
+        size = larger(size, n_rows)
+    return best
+
+
+def _tuned(tuning: Tuning, best: Tried) -> Path:
+    """Along the values of an option while they predict better, upward first."""
+    for step in (1, -1):
+        start, moved = tuning.values.index(dict(best.point.options)[tuning.option]), False
+        for place in range(start + step, len(tuning.values) if step > 0 else -1, step):
+            tried = yield best.point.with_options(**{tuning.option: tuning.values[place]})
+            if tried.loss >= best.loss:
+                break
+            best, moved = tried, True
+        if moved:
+            break
+    return best
+
+
+def _refined(best: Tried) -> Path:
+    """The sizes half way, on a scale of doublings, to those around the best."""
+    size = best.point.size
+    if not isinstance(size, int):
+        return best
+    for other in (size / math.sqrt(2), size * math.sqrt(2)):
+        between = round(other)
+        if between not in (size // 2, size, 2 * size) and between >= 1:
+            tried = yield best.point.with_size(between)
+            best = min(best, tried, key=lambda fit: fit.loss)
+    return best
+
+
+def larger(size: Any, n_rows: int) -> Any:
+    """The next size: twice as many components, or nodes; None if the table cannot bear it.
+
+    Examples
+    --------
+    >>> larger(4, 1000), larger((5, 5), 1000), larger(600, 1000), larger(None, 1000)
+    (8, (7, 7), None, None)
+    """
+    if size is None:
+        return None
+    if isinstance(size, tuple):
+        sides = tuple(round(side * 2 ** (1 / len(size))) for side in size)
+        return sides if measure(sides) <= MOST_NODES else None
+    return 2 * size if 2 * size <= max(2, n_rows // ROWS_PER_COMPONENT) else None
+
+
+def options_told(options: Mapping[str, Any]) -> str:
+    """Options in words.
+
+    Examples
+    --------
+    >>> options_told({"smoothing": 3.0, "average_restarts": True, "n_init": 5}), options_told({"learn_cells": None})
+    ('smoothing 3, 5 starts averaged', '')
+    """
+    told = []
+    for name, value in options.items():
+        if name in ("average_restarts", "n_init") or value is None:
+            continue
+        number = isinstance(value, (int, float, np.number))
+        told.append(f"{name.replace('_', ' ')} {value:g}" if number else f"{name.replace('_', ' ')} {value}")
+    if options.get("average_restarts"):
+        told.append(f"{options.get('n_init')} starts averaged")
+    return ", ".join(told)

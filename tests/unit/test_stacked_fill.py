@@ -1,0 +1,205 @@
+"""Models that fill cells together: weights, fits, answers, files; and the transformer around them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import latentbits
+from latentbits import Imputer, StackedFill
+from latentbits.data.rng import stream
+from latentbits.datasets import make_mixture
+from latentbits.errors import FileError, InputError
+from latentbits.evaluation.scores import Questions
+from latentbits.evaluation.stacking import convex_weights, stacked
+
+FEW = {"models": ["mixture", "trait"], "time_limit": 4.0, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_mixture(240, 10, 3, spread=3.0, unknown=0.1, random_state=1).data
+
+
+@pytest.fixture(scope="module")
+def stack(table):
+    return StackedFill(**FEW).fit(table)
+
+
+@pytest.fixture(scope="module")
+def imputer(table):
+    return Imputer(["mixture", "trait"], time_limit=6.0, n_imputations=3, add_indicator=True, random_state=0).fit(table)
+
+
+# Weights.
+
+
+def test_weights_are_those_of_a_grid():
+    """The EM ends where the likelihood of a mixture of three is largest on a fine grid of weights."""
+    rng = np.random.default_rng(0)
+    right = np.clip(rng.beta(5, 2, (300, 3)) * [1.0, 0.97, 0.9], 1e-4, 1)
+    steps = np.linspace(0, 1, 101)
+    grid = np.array([(a, b, 1 - a - b) for a in steps for b in steps if a + b <= 1 + 1e-12]).clip(0)
+    best = np.log(right @ grid.T).sum(axis=0).max()
+    found = convex_weights(right)
+    assert found.sum() == pytest.approx(1.0) and (found >= 0).all()
+    assert np.log(right @ found).sum() >= best - 1e-3
+
+
+def test_losses_of_a_stack_are_cross_fitted():
+    """Pure noise: weights that look good on the cells they were found on do not gain on others."""
+    rng = np.random.default_rng(1)
+    asked = Questions(np.repeat(np.arange(50), 4), np.zeros(200, int), (rng.random(200) < 0.5).astype(np.uint8))
+    noise = {f"n{i}": rng.uniform(0.3, 0.7, 200) for i in range(12)}
+    found = stacked({"half": np.full(200, 0.5), **noise}, asked)
+    on = np.stack([np.where(asked.values == 1, p, 1 - p) for p in (np.full(200, 0.5), *noise.values())], axis=1)
+    assert found.log_loss > -np.log(on @ convex_weights(on)).mean()
+    assert sum(found.weights.values()) == pytest.approx(1.0)
+    assert list(found.weights.values()) == sorted(found.weights.values(), reverse=True)
+
+
+def test_a_stack_predicts_about_as_well_as_the_best(table):
+    found = latentbits.compare(table, ["mixture", "trait", "aspect"], n_components=[2, 3], folds=1, budget=5, rows=0.0)
+    best = min(row["log_loss"] for row in found.table if "log_loss" in row)
+    assert found.plan.n_held == 0 and found.stack().log_loss < best + 0.01
+    assert set(found.stack(outside=True).weights) <= {"mixture", "trait", "aspect", "tree", "regressions", "boosting"}
+
+
+# The estimator.
+
+
+def test_answers_are_weighted_means(table, stack):
+    parts = [w * one.reconstruct(table) for w, one in zip(stack.weights_, stack.members_)]
+    assert np.abs(stack.reconstruct(table) - np.sum(parts, axis=0)).max() < 1e-12
+    rows, columns = np.nonzero(np.isnan(table))
+    at = stack.reconstruct(table, cells=(rows, columns))
+    filled = stack.impute(table)
+    assert np.abs(filled[rows, columns] - at).max() < 1e-12
+    known = ~np.isnan(table)
+    assert (filled[known] == table[known]).all() and not np.isnan(filled).any()
+    assert (stack.impute(table, "mode")[rows, columns] == (at >= 0.5)).all()
+
+
+def test_draws_follow_the_probabilities(table, stack):
+    rows, columns = np.nonzero(np.isnan(table))
+    at = stack.reconstruct(table, cells=(rows, columns))
+    draws = np.mean([stack.impute(table, "sample", seed)[rows, columns] for seed in range(300)], axis=0)
+    assert np.abs(draws - at).max() < 5 * 0.5 / np.sqrt(300) and np.abs(draws - at).mean() < 0.03
+
+
+def test_kinds_of_tables(table, stack):
+    frame = pd.DataFrame(table, columns=[f"q{j}" for j in range(10)], index=np.arange(240) + 7)
+    of_frame = StackedFill(**FEW).fit(frame)
+    filled = of_frame.impute(frame)
+    assert list(filled.columns) == list(frame.columns) and (filled.index == frame.index).all()
+    assert sp.issparse(stack.impute(sp.csr_array(table)))
+    with pytest.raises(InputError, match="expecting 10 features"):
+        stack.impute(table[:, :4])
+
+
+def test_stacks_travel(table, stack, tmp_path):
+    stack.save(tmp_path / "s.latentbits")
+    again = latentbits.load(tmp_path / "s.latentbits")
+    assert isinstance(again, StackedFill) and again.member_names_ == stack.member_names_
+    assert (again.impute(table) == stack.impute(table)).all() and again.log_loss_ == stack.log_loss_
+    (tmp_path / "s.latentbits").write_bytes((tmp_path / "s.latentbits").read_bytes()[:-9])
+    with pytest.raises(FileError):
+        latentbits.load(tmp_path / "s.latentbits")
+    outside = StackedFill(["mixture"], outside=True, time_limit=4.0, random_state=0).fit(table)
+    if {"regressions", "boosting"} & set(outside.member_names_):
+        with pytest.raises(InputError, match="outside=False"):
+            outside.save(tmp_path / "o.latentbits")
+
+
+def test_tables_too_small_to_compare_are_filled_by_columns():
+    X = np.array([[1, 0], [1, 1], [np.nan, 1], [1, np.nan]])
+    model = StackedFill(time_limit=1).fit(X)
+    assert np.isnan(model.log_loss_) and model.impute(X)[2, 0] > 0.5
+    constant = np.vstack([np.ones((40, 3)), [[np.nan, 1, 1]]])
+    assert StackedFill(time_limit=1).fit(constant).impute(constant)[-1, 0] > 0.9
+
+
+def test_options_are_checked(table):
+    for options, message in (
+        ({"time_limit": 0}, "time_limit"),
+        ({"outside": 3}, "outside"),
+        ({"models": "nope"}, "nope"),
+    ):
+        with pytest.raises(InputError, match=message):
+            StackedFill(**options).fit(table)
+    with pytest.raises(InputError, match="n_imputations"):
+        Imputer(n_imputations=0).fit(table)
+    with pytest.raises(InputError, match="time_limit"):
+        Imputer(time_limit=-1).fit(table)
+
+
+# The transformer.
+
+
+def test_blanks_are_filled_and_told_of(table, imputer):
+    filled, blank = imputer.transform(table), np.isnan(table)
+    shown = imputer.features_with_blanks_
+    assert filled.shape == (240, 10 + len(shown)) and set(np.unique(filled)) == {0.0, 1.0}
+    assert (filled[:, 10:] == blank[:, shown]).all() and (filled[:, :10][~blank] == table[~blank]).all()
+    back = imputer.inverse_transform(filled)
+    assert (np.isnan(back) == blank).all() and (back[~blank] == table[~blank]).all()
+    names = imputer.get_feature_names_out()
+    assert names[0] == "x0" and names[-1] == f"missingindicator_x{shown[-1]}" and len(names) == filled.shape[1]
+    chances = imputer.transform_proba(table)[:, :10]
+    assert ((chances[blank] >= 0.5) == (filled[:, :10][blank] == 1)).all()
+
+
+def test_several_tables_differ_in_their_blanks_only(table, imputer):
+    several, blank = imputer.transform_multiple(table), np.isnan(table)
+    assert len(several) == 3
+    assert all((one[:, :10][~blank] == table[~blank]).all() and not np.isnan(one).any() for one in several)
+    assert any((several[0] != one).any() for one in several[1:])
+    assert all((one == two).all() for one, two in zip(several, imputer.transform_multiple(table)))
+
+
+@pytest.mark.slow
+def test_multiple_imputation_covers():
+    """Rubin's intervals of a mean with a fifth of its cells blank, where other columns tell: 90 % of them hold the truth."""
+    hits, n_tables = 0, 20
+    for seed in range(n_tables):
+        whole = make_mixture(150, 6, 2, spread=3.0, random_state=seed).data.astype(float)
+        table = whole.copy()
+        table[stream(seed, "cells", 0).random(150) < 0.3, 0] = np.nan
+        drawn = Imputer(["mixture"], time_limit=1.0, n_imputations=5, random_state=seed).fit(table)
+        means = np.array([one[:, 0].mean() for one in drawn.transform_multiple(table)])
+        within = np.mean([m * (1 - m) / 150 for m in means])
+        se = np.sqrt(within + 1.2 * means.var(ddof=1))
+        hits += abs(means.mean() - whole[:, 0].mean()) <= 1.96 * se
+    assert hits >= 17
+
+
+def test_in_a_pipeline(table):
+    y = (np.nan_to_num(table[:, 0], nan=0.5) + np.nan_to_num(table[:, 1], nan=0.5) > 1).astype(int)
+    model = make_pipeline(Imputer(["mixture"], time_limit=2.0, random_state=0), LogisticRegression())
+    assert model.fit(table, y).score(table, y) > 0.8
+    frame = pd.DataFrame(table, columns=[f"q{j}" for j in range(10)])
+    out = (
+        Imputer(["mixture"], time_limit=2.0, random_state=0).set_output(transform="pandas").fit(frame).transform(frame)
+    )
+    assert list(out.columns) == list(frame.columns)
+    assert clone(Imputer(["mixture"], n_imputations=4)).get_params()["n_imputations"] == 4
+
+
+def test_capacity_curves(table):
+    import matplotlib.pyplot as plt
+
+    found = latentbits.compare(table, ["mixture", "trait"], folds=1, budget=5)
+    points = found.capacity("mixture")
+    assert len(points) > 1 and [p["size"] for p in points] == sorted({p["size"] for p in points})
+    least = min(fit["log_loss"] for fit in found.searches if fit["model"] == "mixture")
+    assert min(p["log_loss"] for p in points) == pytest.approx(least)
+    ax = found.plot_sizes()
+    assert len([line for line in ax.get_lines() if len(line.get_xdata()) > 1]) >= 1
+    with pytest.raises(InputError, match="no model 'nope'"):
+        latentbits.plots.capacity(found, ["nope"])
+    plt.close("all")
