@@ -10,12 +10,14 @@ import numpy as np
 
 from .. import declared as of
 from ..base import LatentBitsEstimator, records
-from ..base.options import BitOptions, Check, OptimiserOptions, Positive, Whole, option_fields
+from ..base.options import BitOptions, Check, OneOf, OptimiserOptions, Positive, Whole, option_fields
 from ..data.summary import Totals
 from ..engine.restarts import InitParams
 from .linear import sigmoid
 from .loadings import LoadingsTable
-from .trait_model import TraitModel, TraitParams
+from .trait_answers import TraitParams
+from .trait_gaussian import GaussianTraitModel
+from .trait_model import TraitModel
 
 
 @option_fields
@@ -61,10 +63,10 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
     [0.0, 0.0, 1.0, 1.0]
     """
 
-    record_types: ClassVar[dict[str, Any]] = records(TraitModel, TraitParams, Totals)
+    record_types: ClassVar[dict[str, Any]] = records(TraitModel, GaussianTraitModel, TraitParams, Totals)
     fitted_types: ClassVar[Mapping[str, Any]] = {
         "_params": TraitParams,
-        "_model": TraitModel,
+        "_model": TraitModel | GaussianTraitModel,
         "offset_": Annotated[Any, of.reals("D")],
     }
     score_kind = "estimate"
@@ -72,6 +74,7 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
     needs_variation = True
     accelerate = False  # row state is not extrapolated
     option_checks: ClassVar[Mapping[str, Check]] = {
+        "bound": OneOf(("gaussian", "jaakkola")),
         "n_inner": Whole(1),
         "ridge": Positive(),
     }
@@ -80,14 +83,16 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
     max_iter: int = 500
     tol: float = 1e-06
     n_init: int = 2
-    n_inner: int = 2
+    bound: str = "gaussian"
+    n_inner: int = 1
     ridge: float = 1e-06
 
     def _pass_work(self, sums: Totals) -> float:
         return sums.n_cells * self._size
 
-    def _build_model(self, sums: Totals) -> TraitModel:
-        return TraitModel(
+    def _build_model(self, sums: Totals) -> TraitModel | GaussianTraitModel:
+        kind = TraitModel if self.bound == "jaakkola" else GaussianTraitModel
+        return kind(
             n_components=int(self.n_components),
             active=(sums.ones > 0) & (sums.ones < sums.observed),
             base=np.log(sums.marginals) - np.log1p(-sums.marginals),
@@ -95,7 +100,7 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
             n_rounds=int(self.n_inner),
         )
 
-    def _initializer(self, model: TraitModel) -> InitParams:
+    def _initializer(self, model: TraitModel | GaussianTraitModel) -> InitParams:
         return model.init_params
 
     def _numbers_kept(self, n_rows: int, n_columns: int) -> int:

@@ -8,11 +8,13 @@ import math
 import numpy as np
 
 from ..jit import inner_kernel, kernel
-from ..maths.kernels import exp_shares, exp_shares_single, uniform_at
+from ..maths.kernels import exp_shares, exp_shares_single, log1p_shares, uniform_at
 from ..maths.lanes_kernels import log_growth, total_of
 
 # Factors 1 + exp(-ξ) multiplied before a logarithm is taken; each is at most 2.
 LINKS = 512
+# Cells whose means are taken at a time.
+LANE = 512
 
 
 @inner_kernel
@@ -127,6 +129,80 @@ def invert_rows(matrices, rights, means, covariances, values):
                 means[i, k] += inverse[k, m] * rights[i, m]
         for k in range(size):
             values[i] += 0.5 * rights[i, k] * means[i, k]
+
+
+@kernel
+def expect_cells(points, weights, slopes, bends, logs):
+    """Means over log odds a = m + s z, z on ``points`` with ``weights`` (Q,): fill ``logs`` with those of log 2 cosh(a/2).
+
+    ``slopes`` hold m and become those of σ(a) - 1/2, ``bends`` hold s² and become those of σ(a) (1 - σ(a)); all (n,).
+    """
+    odds, small, whole, grown = np.empty(LANE), np.empty(LANE), np.empty(LANE), np.empty(LANE)
+    middle, spread = np.empty(LANE), np.empty(LANE)
+    small_bits, whole_bits = small.view(np.int64), whole.view(np.int64)
+    for low in range(0, logs.shape[0], LANE):
+        n = min(LANE, logs.shape[0] - low)
+        log, slope, bend = logs[low : low + n], slopes[low : low + n], bends[low : low + n]
+        for c in range(n):
+            middle[c], spread[c] = slope[c], math.sqrt(max(bend[c], 0.0))
+            log[c], slope[c], bend[c] = 0.0, 0.0, 0.0
+        for q in range(points.shape[0]):
+            point, weight = points[q], weights[q]
+            for c in range(n):
+                odds[c] = middle[c] + point * spread[c]
+                small[c] = -abs(odds[c])
+            exp_shares(small, n, whole, small_bits, whole_bits)
+            log1p_shares(small, n, grown)
+            for c in range(n):
+                size = abs(odds[c])
+                share = 1.0 / (1.0 + small[c])
+                half = 0.5 * share * (1.0 - small[c])
+                log[c] += weight * (0.5 * size + grown[c])
+                slope[c] += weight * (half if odds[c] >= 0.0 else -half)
+                bend[c] += weight * share * share * small[c]
+
+
+@kernel
+def expect_logs(points, weights, logs, variances):
+    """The first of these alone: ``logs`` (n,) hold m and become means of log 2 cosh(a/2); ``variances`` (n,) are s²."""
+    size, small, whole, grown = np.empty(LANE), np.empty(LANE), np.empty(LANE), np.empty(LANE)
+    middle, spread = np.empty(LANE), np.empty(LANE)
+    small_bits, whole_bits = small.view(np.int64), whole.view(np.int64)
+    for low in range(0, logs.shape[0], LANE):
+        n = min(LANE, logs.shape[0] - low)
+        log, variance = logs[low : low + n], variances[low : low + n]
+        for c in range(n):
+            middle[c], spread[c], log[c] = log[c], math.sqrt(max(variance[c], 0.0)), 0.0
+        for q in range(points.shape[0]):
+            point, weight = points[q], weights[q]
+            for c in range(n):
+                size[c] = abs(middle[c] + point * spread[c])
+                small[c] = -size[c]
+            exp_shares(small, n, whole, small_bits, whole_bits)
+            log1p_shares(small, n, grown)
+            for c in range(n):
+                log[c] += weight * (0.5 * size[c] + grown[c])
+
+
+@kernel
+def add_divergences(means, covariances, values):
+    """Add to ``values`` (n,) minus the divergence of N(mean, covariance) from N(0, I): log |C| / 2 + (K - tr C - μ'μ) / 2."""
+    n_rows, size = means.shape
+    factor = np.zeros((size, size))
+    for i in range(n_rows):
+        value = 0.5 * size
+        for k in range(size):
+            for m in range(k + 1):
+                rest = covariances[i, k, m]
+                for l in range(m):
+                    rest -= factor[k, l] * factor[m, l]
+                if k == m:
+                    factor[k, k] = math.sqrt(rest)
+                    value += math.log(factor[k, k])
+                else:
+                    factor[k, m] = rest / factor[m, m]
+            value -= 0.5 * (covariances[i, k, k] + means[i, k] * means[i, k])
+        values[i] += value
 
 
 @kernel
