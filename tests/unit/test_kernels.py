@@ -412,8 +412,10 @@ def test_maps_and_traits_as_python(monkeypatch):
             for m_step in ("newton", "bound"):
                 model = BinaryGTM((3, 3), solver=m_step, max_iter=3).fit(X)
                 out += [model.basis_weights_, np.array(model.history_[0])]
-            trait = LatentTrait(2, n_init=1, max_iter=3, random_state=0).fit(X)
-        return [*out, trait.components_, trait.bound_samples(X), trait.impute(X, how="sample", random_state=0)]
+            for bound in ("gaussian", "jaakkola"):
+                trait = LatentTrait(2, n_init=1, max_iter=3, bound=bound, random_state=0).fit(X)
+                out += [trait.components_, trait.bound_samples(X), trait.impute(X, how="sample", random_state=0)]
+        return out
 
     compiled = answers()
     for module in (gtm_kernels, trait_kernels):

@@ -31,7 +31,7 @@ BITS = {
     "mixture": lambda **more: BernoulliMixture(3, accelerate=False, **more),
     "aspect": lambda **more: AspectBernoulli(3, accelerate=False, **more),
     "map": lambda **more: BinaryGTM((4, 3), accelerate=False, **more),
-    "trait": lambda **more: LatentTrait(2, **more),
+    "trait": lambda **more: LatentTrait(2, bound="jaakkola", **more),
 }
 NUMBERS = {
     "plsa": lambda **more: PLSA(3, **more),

@@ -28,6 +28,9 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
     ----------
     n_components : int
         Number of traits K.
+    bound : {"gaussian", "jaakkola"}
+        The lower bound that the fit raises: of the best Gaussian posterior of every row, the means taken by quadrature; or
+        the paper's, quicker, which puts a parabola under every cell and loses traits about which single rows tell little.
     n_inner : int
         Updates of every row's posterior per pass.
     ridge : float
@@ -53,6 +56,8 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
     References
     ----------
     M. Tipping, *Probabilistic Visualisation of High-dimensional Binary Data*, NIPS 11 (1999).
+
+    E. Challis, D. Barber, *Gaussian Kullback-Leibler Approximate Inference*, JMLR 14 (2013).
 
     Examples
     --------

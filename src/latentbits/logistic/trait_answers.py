@@ -43,6 +43,8 @@ SETTLED = 1e-10
 MOST_ROUNDS = 500
 # Cells that a round works on at a time: they stay in a core's cache.
 TRAIT_CELLS = 1 << 18
+# Loadings whose sizes differ by less than this part are equally large: the first tells the sign.
+TIE = 1e-6
 # Cells whose means are taken at a time.
 CELLS = 1 << 18
 
@@ -100,6 +102,10 @@ class TraitAnswers(LinearModel):
     def row_kind(self) -> Any:  # type: ignore[override]
         """Means and covariances."""
         return Annotated[Float, of.reals("n", str(self.n_components * (self.n_components + 1)))]
+
+    def init_rows(self, block: Block, params: TraitParams, seed: int, restart: int) -> Float:
+        """Posteriors before the first round (n, K + K²)."""
+        raise NotImplementedError
 
     def init_params(self, sweep: Any, seed: int, restart: int) -> TraitParams:
         """Small loadings around the marginals."""
@@ -204,7 +210,9 @@ class TraitAnswers(LinearModel):
         _, lengths, axes = np.linalg.svd(params.loadings, full_matrices=False)
         loadings = np.zeros_like(params.loadings)
         loadings[: len(lengths)] = lengths[:, None] * axes
-        largest = loadings[np.arange(len(loadings)), np.abs(loadings).argmax(axis=1)]
+        sizes = np.abs(loadings)
+        first = (sizes >= (1 - TIE) * sizes.max(axis=1, keepdims=True)).argmax(axis=1)
+        largest = loadings[np.arange(len(loadings)), first]
         return TraitParams(np.where(largest < 0, -1.0, 1.0)[:, None] * loadings, params.offset)
 
     def restart_summary(self, params: TraitParams) -> Float:

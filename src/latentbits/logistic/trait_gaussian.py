@@ -111,9 +111,7 @@ class GaussianTraitModel(TraitAnswers):
     def _middles(self, precomputed: TraitPrecomputed, state: Float) -> Float:
         """Means (n, A) of the log odds."""
         varying = precomputed.varying
-        return np.asarray(
-            state[:, : self.n_components] @ precomputed.loadings[varying].T + precomputed.offset[varying]
-        )
+        return np.asarray(state[:, : self.n_components] @ precomputed.loadings[varying].T + precomputed.offset[varying])
 
     def _variances(self, precomputed: TraitPrecomputed, state: Float) -> Float:
         """Variances (n, A) of the log odds."""
@@ -180,12 +178,12 @@ class GaussianTraitModel(TraitAnswers):
             found = self._cells(mine, precomputed, trial)
             good = found.values >= floor[left]
             if good.all():
-                good = slice(None)
+                state[rows[left]] = trial
+                cells.put(rows[left], found)
+                return
             state[rows[left[good]]] = trial[good]
             cells.put(rows[left[good]], found.at(good))
-            left = left[:0] if isinstance(good, slice) else left[~good]
-            if not len(left):
-                break
+            left = left[~good]
 
     def settled(
         self, tile: Tile, precomputed: TraitPrecomputed, rows: Float, most: int, tol: float
@@ -207,9 +205,7 @@ class GaussianTraitModel(TraitAnswers):
         if not lost.any():
             return new
         careful = self._careful(params, stats)
-        return TraitParams(
-            np.where(lost, careful.loadings, new.loadings), np.where(lost, careful.offset, new.offset)
-        )
+        return TraitParams(np.where(lost, careful.loadings, new.loadings), np.where(lost, careful.offset, new.offset))
 
     def _column_values(self, params: TraitParams, right: Float, cells: Float) -> Float:
         """What every column adds to the objective (D,), the posteriors held."""

@@ -194,8 +194,8 @@ def add_divergences(means, covariances, values):
         for k in range(size):
             for m in range(k + 1):
                 rest = covariances[i, k, m]
-                for l in range(m):
-                    rest -= factor[k, l] * factor[m, l]
+                for p in range(m):
+                    rest -= factor[k, p] * factor[m, p]
                 if k == m:
                     factor[k, k] = math.sqrt(rest)
                     value += math.log(factor[k, k])
