@@ -27,7 +27,7 @@ FAMILIES: dict[str, Callable[..., Any]] = {
     "mixture": lambda **more: BernoulliMixture(10, **more),
     "Aspect Bernoulli": lambda **more: AspectBernoulli(6, max_iter=300, **more),
     "map": lambda **more: BinaryGTM((6, 6), init="random", **more),
-    "latent trait": lambda **more: LatentTrait(2, max_iter=100, **more),
+    "latent trait": lambda **more: LatentTrait(2, bound="jaakkola", max_iter=100, **more),
     "PLSA": lambda **more: PLSA(6, max_iter=200, **more),
     "Bernoulli-Gauss": lambda **more: BernoulliGaussMixture(4, max_iter=100, **more),
 }

@@ -54,7 +54,7 @@ def maps(full: bool, folder: Path) -> Outcome:
         for k in (10, 60):
             mixture = quietly(BernoulliMixture(k, n_init=3, random_state=0), X[train])
             note(f"mixture {k}: log-likelihood", mixture.score(X[test]))
-        trait = quietly(LatentTrait(2, random_state=0), X[train])
+        trait = quietly(LatentTrait(2, bound="jaakkola", n_inner=2, random_state=0), X[train])
         note("Tipping: log-likelihood", trait.score(X[test]))
         note("Tipping: 5-NN", neighbours(trait.transform(X[train]), y[train], trait.transform(X[test]), y[test], 5))
         plane = PCA(2).fit(X[train])

@@ -196,7 +196,7 @@ def _plane(name: str, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, 
     if name == "GTM":
         model = quietly(ref(), train)
     elif name == "Tipping":
-        model = quietly(LatentTrait(2, random_state=0), train)
+        model = quietly(LatentTrait(2, bound="jaakkola", n_inner=2, random_state=0), train)
     else:
         model = TruncatedSVD(2, random_state=0) if name == "LSA" else PCA(2, random_state=0)
         model.fit(train)
@@ -288,7 +288,7 @@ def density(full: bool, folder: Path) -> Outcome:
         "GTM, bound": lambda: ref(solver="bound"),
         "GTM, gradient": lambda: ref(solver="gradient"),
         "GTM, stream": _Streamed,
-        "Tipping": lambda: LatentTrait(2, random_state=0),
+        "Tipping": lambda: LatentTrait(2, bound="jaakkola", n_inner=2, random_state=0),
         **{f"mixture {k}": lambda k=k: BernoulliMixture(k, n_init=3, random_state=0) for k in (3, 10, 100)},
         "independent": lambda: BernoulliMixture(1, n_init=1),
     }

@@ -76,6 +76,10 @@ FITS |= {
         {"latent_shape": 12, "solver": "bound", "basis_prior": "beta", "init": "pca-rank", "max_iter": 30},
     ),
     "trait_votes_k2": lambda: (datasets.load_votes().data, {"n_components": 2, "n_init": 1, "random_state": 0}),
+    "trait_paper_votes_k2": lambda: (
+        datasets.load_votes().data,
+        {"n_components": 2, "n_init": 1, "random_state": 0, "bound": "jaakkola", "n_inner": 2},
+    ),
     "variational_votes_k4": lambda: (datasets.load_votes().data, {"n_components": 4, "tol": 1e-9, "random_state": 0}),
     "bayesian_votes_k4": lambda: (
         datasets.load_votes().data,
