@@ -373,8 +373,9 @@ FAMILIES: tuple[Family, ...] = (
         reading=5,
         search=Search(
             first=1,
-            cost=Cost(9e-4, marks=8.3e-8, per_row=3e-7, per_mark=1.6e-8),
-            trial=_ONCE,
+            tuned=(Tuning("ridge", (0.001, 0.1, 0.3, 1.0, 3.0), 2),),
+            cost=Cost(9e-4, per_row=3e-7, per_cell=4e-8),
+            trial={"n_init": 1, "max_iter": 25},
             full={"n_init": 1, "max_iter": 150},
         ),
     ),
