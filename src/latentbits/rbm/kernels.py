@@ -12,7 +12,7 @@ import numpy as np
 
 from ..jit import inner_kernel, kernel
 from ..maths.kernels import MIX_1, MIX_2, STEP, exp_shares_single
-from ..maths.lanes_kernels import dot_at
+from ..maths.lanes_kernels import L1, L2, L3, L4, L5, L6, L7, L8, dot_at
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 UNIT = np.float32(2.0**-24)
@@ -128,19 +128,43 @@ def contrast(cells, weights, visible, hidden, n_steps, key, given, fantasy, free
         logistic_rows(inputs, hidden, work, whole, free)
 
 
+@inner_kernel
+def log_growth_at(on, grown, at, width, links):
+    """Sum of log(1 + ``on[k]`` * ``grown[at + k]``) for k < width, a multiple of eight, ``links`` of them to a logarithm."""
+    total = 0.0
+    k = np.uint64(0)
+    while k < width:
+        last = min(k + links, width)
+        a, b, c, d, e, f, g, h = 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0
+        while k < last:
+            y = at + k
+            a *= 1.0 + on[k] * grown[y]
+            b *= 1.0 + on[k + L1] * grown[y + L1]
+            c *= 1.0 + on[k + L2] * grown[y + L2]
+            d *= 1.0 + on[k + L3] * grown[y + L3]
+            e *= 1.0 + on[k + L4] * grown[y + L4]
+            f *= 1.0 + on[k + L5] * grown[y + L5]
+            g *= 1.0 + on[k + L6] * grown[y + L6]
+            h *= 1.0 + on[k + L7] * grown[y + L7]
+            k += L8
+        total += math.log(((a * b) * (c * d)) * ((e * f) * (g * h)))
+    return total
+
+
 @kernel
 def clamped_sweeps(unknown, known, tables, keys, salts, plan, filled, hidden, drawn, cells):
     """Gibbs sweeps over hidden units and unknown cells, row by row, with the known cells held.
 
     ``unknown`` are the index lists of the unknown cells; ``known`` (n, W) the inputs of the hidden units from known cells, W
-    padded to a multiple of eight; ``tables`` the weights (D * W,) and visible biases (D,); a sweep has its salt.  ``plan``
-    are the sweeps before any counts, and those between two looks at all cells.  Filled are sums over the sweeps that count:
-    of P(unknown cell = 1), ``filled``, and of P(hidden = 1), ``hidden`` (n, W); ``drawn`` (n, W) gets the last hidden units,
-    and ``cells`` (n, D), unless it is empty, sums of P(cell = 1) over the looks.
+    padded to a multiple of eight; ``tables`` the weights W (D * W,), e^W - 1 and e^-W - 1 likewise, and visible biases (D,);
+    a sweep has its salt.  ``plan`` are the sweeps before any counts, those between two looks at all cells, and the factors
+    1 + e^W whose product is a number.  Filled are sums over the sweeps that count: of P(unknown cell = 1 | all other cells),
+    ``filled``, and of P(hidden = 1), ``hidden`` (n, W); ``drawn`` (n, W) gets the last hidden units, and ``cells`` (n, D),
+    unless it is empty, sums of P(cell = 1) over the looks.
     """
     indptr, indices = unknown
-    weights, visible = tables
-    burn_in, every = plan
+    weights, more, less, visible = tables
+    burn_in, every, links = plan[0], plan[1], np.uint64(plan[2])
     n_rows, n_units = known.shape
     width, n_columns = np.uint64(n_units), visible.shape[0]
     inputs, chances = np.empty((1, n_units), np.float32), np.empty((1, n_units), np.float32)
@@ -168,14 +192,21 @@ def clamped_sweeps(unknown, known, tables, keys, salts, plan, filled, hidden, dr
             logistic_rows(inputs, none, work, whole, chances)
             for k in range(n_units):
                 units[k] = ONE if uniform_single(key, k) < chances[0, k] else ZERO
-            # 2. Unknown cells given the hidden units.
+            # 2. Unknown cells given all other cells: the hidden units are summed over.
+            if counts:
+                for u in range(n_unknown):
+                    j = np.uint64(indices[low + u])
+                    if state[u] > ZERO:
+                        logit = visible[j] - log_growth_at(chances[0], less, j * width, width, links)
+                    else:
+                        logit = visible[j] + log_growth_at(chances[0], more, j * width, width, links)
+                    filled[low + u] += 1.0 / (1.0 + math.exp(-logit))
+            # 3. Unknown cells given the hidden units, drawn.
             for u in range(n_unknown):
                 j = np.uint64(indices[low + u])
                 logit = visible[j] + dot_at(units, np.uint64(0), weights, j * width, width)
                 chance = ONE / (ONE + np.float32(math.exp(-logit)))
                 state[u] = ONE if uniform_single(key, n_units + u) < chance else ZERO
-                if counts:
-                    filled[low + u] += chance
             if counts:
                 for k in range(n_units):
                     hidden[i, k] += chances[0, k]

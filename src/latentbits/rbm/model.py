@@ -39,6 +39,8 @@ from ..engine.protocols import Causes
 MOST_EXACT = 12
 # Sweeps between two looks at known cells, which are of no use to the sweeps.
 LOOK_EVERY = 8
+# Weights are taken to be at most this large where cells are filled by sweeps: eight factors e^W have a float64 as product.
+LARGEST = 80.0
 # Row × column (× hidden) numbers that are held at a time.
 TILE = 4_000_000
 FILLS = ("gibbs", "exact", "mean-field", "factorised")
@@ -199,8 +201,10 @@ class BoltzmannModel:
         drawn = np.empty((block.n_rows, width), np.float32)
         cells = np.zeros((block.n_rows, block.n_columns) if whole else (0, 0))
         salts = stream(self.seed, "fill").integers(2**64 - 1, size=self.n_sweeps, dtype=np.uint64)
-        tables = (padded.ravel(), visible.astype(np.float32))
-        plan = (burn_in, LOOK_EVERY)
+        padded = np.clip(padded.ravel(), -LARGEST, LARGEST)
+        links = 8 * int(LARGEST // np.abs(padded).max(initial=1.0))  # factors whose product a float64 holds
+        tables = (padded, np.expm1(padded), np.expm1(-padded), visible.astype(np.float32))
+        plan = (burn_in, LOOK_EVERY, links)
         unknown, keys = (indptr, indices), row_hashes(block)
         clamped_sweeps(unknown, known, tables, keys, salts, plan, filled, hidden, drawn, cells)
         n_kept = self.n_sweeps - burn_in
