@@ -217,11 +217,6 @@ _SHASHUA = "A. Shashua, G. Pragier, The Latent Bernoulli-Gauss Model for Data An
 _HOFMANN = "T. Hofmann, Unsupervised Learning by Probabilistic Latent Semantic Analysis, Machine Learning 42 (2001)."
 
 
-def _machine(size: Any) -> Mapping[str, Any]:
-    """Small Boltzmann machines fill in exactly."""
-    return {"fill_in": "exact" if size is not None and size <= 8 else "gibbs", "n_sweeps": 60}
-
-
 MOST_SIZES = 1000  # that a user may want tried
 
 FAMILIES: tuple[Family, ...] = (
@@ -411,12 +406,12 @@ FAMILIES: tuple[Family, ...] = (
         answers=_FITTED,
         reading=9,
         search=Search(
-            first=4,
-            tuned=(Tuning("learning_rate", (0.02, 0.05, 0.1), 1),),
-            cost=Cost(1.1e-3, rows=4.2e-7, marks=7.6e-8, cells=5.7e-9, per_row=1.2e-8, per_mark=6.4e-9),
-            trial={"n_epochs": 60},
-            full={"n_epochs": 100},
-            options=_machine,
+            first=8,
+            tuned=(Tuning("weight_decay", (5e-5, 2e-4, 5e-4, 1e-3), 1),),
+            cost=Cost(1e-3, cells=3.2e-8, per_cell=2.5e-10),
+            trial={"n_epochs": 20, "n_sweeps": 20},
+            full={"n_epochs": 60, "n_sweeps": 50},
+            options=lambda size: {"fill_in": "gibbs"},
         ),
     ),
     Family(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -13,8 +14,10 @@ from latentbits.data.block import Lists
 from latentbits.data.source import open_source
 from latentbits.datasets import make_mixture
 from latentbits.errors import InputError, NotConvergedWarning
+from latentbits.rbm.kernels import log_growth_at
 from latentbits.rbm.model import BoltzmannModel, BoltzmannParams
-from latentbits.rbm.training import Contrastive, TrainState
+from latentbits.rbm.training import Contrastive, TrainState, centred
+from tests.reference import boltzmann as slow
 
 
 def small_machine(seed=0, d=6, h=3, scale=1.5):
@@ -124,7 +127,8 @@ def test_gradient_points_the_right_way():
         rows, logs = log_all(params)
         return sum(logs[(rows == row).all(axis=1)][0] for row in cells)
 
-    start = process.start(0)._replace(weights=np.array([[0.3], [0.1]]), hidden=np.array([0.2]))
+    weights, hidden = np.array([[0.3], [0.1]]), np.array([0.2])
+    start = process.start(0)._replace(weights=weights, weights_mean=weights, hidden=hidden, hidden_mean=hidden)
     steps = []
     for chain in range(200):
         training = process.open(chain, start)
@@ -140,6 +144,128 @@ def test_schedule():
     """CD-1 to CD-9 in 30 epochs."""
     process = Contrastive(None, None, 1, 30, (1, 9), 0.1, 0.0, 1, 0)
     assert [process.steps_at(e) for e in range(30)] == [1 + round(8 * e / 29) for e in range(30)]
+
+
+def in_training(X, **options):
+    """A process that trains a machine of three hidden units on a complete table."""
+    lists = Lists(np.concatenate(([0], np.cumsum(X.sum(axis=1)))), np.nonzero(X)[1].astype(np.int32),
+                  np.zeros(len(X) + 1, np.int64), np.empty(0, np.int32), X.shape[1])  # fmt: skip
+    return Contrastive(lists, X.mean(axis=0), 3, 8, (1, 3), 0.3, 0.001, 25, 0, **options)
+
+
+def complete(n=100, d=8):
+    """A small table without unknown cells."""
+    return make_mixture(n, d, 2, spread=3.0, random_state=0).data.astype(int)
+
+
+def test_steps_shrink_to_nothing_at_the_end():
+    for share in (0.0, 0.25, 0.5, 0.99):
+        process = Contrastive(None, None, 1, 10, (1, 1), 0.3, 0.0, 1, 0, rate_decay=share)
+        for epoch, part in itertools.product(range(10), (0.0, 0.5)):
+            np.testing.assert_allclose(
+                process.rate_at(epoch, part), slow.rate(epoch + part, 10, 0.3, share) if share else 0.3
+            )
+    assert process.rate_at(9, 0.999) < 1e-4
+
+
+@pytest.mark.parametrize("batch", [25, 100])
+def test_the_answer_is_the_mean_of_the_last_iterates(batch):
+    X, seen = complete(), []
+    process = dataclasses.replace(in_training(X, averaging=0.5, rate_decay=0.5, centered=True), batch=batch)
+    training = process.open(0, process.start(0))
+    follow = training._follow
+
+    def watched(towards, number, rate):
+        follow(towards, number, rate)
+        seen.append([array.copy() for array in training.params])
+
+    training._follow = watched
+    for epoch in range(8):
+        training.step(epoch)
+        counted = seen[4 * (100 // batch) :] if epoch >= 4 else seen[-1:]
+        for found, iterates in zip(training.state().params, zip(*counted)):
+            np.testing.assert_allclose(found, np.mean(iterates, axis=0), atol=1e-12)
+
+
+def test_without_averaging_the_last_iterate_is_the_answer():
+    process = in_training(complete())
+    training = process.open(0, process.start(0))
+    for epoch in range(8):
+        training.step(epoch)
+    for found, last in zip(training.state().params, training.params):
+        np.testing.assert_array_equal(found, last)
+
+
+def test_centred_direction():
+    rng = np.random.default_rng(0)
+    cells, fantasy = rng.integers(0, 2, (2, 20, 5)).astype(float)
+    given, free = rng.random((2, 20, 3))
+    mu, lam, pull = rng.random(5), rng.random(3), rng.normal(size=(5, 3))
+    plain = (cells.T @ given - fantasy.T @ free) / 20, (cells - fantasy).mean(axis=0), (given - free).mean(axis=0)
+    wanted = slow.centred_direction(cells, given, fantasy, free, mu, lam, pull)
+    for found, value in zip(centred(*plain, mu, lam, pull), wanted):
+        np.testing.assert_allclose(found, value, atol=1e-12)
+
+
+def test_an_interrupted_training_goes_on_with_the_same_bits():
+    process = in_training(complete(), averaging=0.5, rate_decay=0.5, centered=True)
+    straight = process.open(0, process.start(0))
+    for epoch in range(8):
+        straight.step(epoch)
+    state = process.start(0)
+    for epoch in range(8):
+        training = process.open(0, state)
+        training.step(epoch)
+        state = training.state()
+    for found, wanted in zip(state, straight.state()):
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize(("n_hidden", "scale"), [(3, 1.5), (20, 0.5), (9, 5.0)])
+def test_unknown_cells_are_filled_given_all_others(n_hidden, scale):
+    """With one unknown cell in a row nothing is left to chance but the hidden units, and these are summed over."""
+    params = small_machine(5, 6, n_hidden, scale)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (30, 6)).astype(float)
+    at = rng.integers(0, 6, 30)
+    wanted = [slow.given_others(*params, row, j) for row, j in zip(X, at)]
+    X[np.arange(30), at] = np.nan
+    model = BoltzmannModel(n_hidden, "gibbs", 5)
+    found = model.predict_cells_at(open_source(X).block(0), model.precompute(params), np.arange(30), at)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_growth_over_many_units():
+    """Logarithms of products are taken before a product is no number any more."""
+    rng = np.random.default_rng(0)
+    on = rng.random(96, dtype=np.float32)
+    for largest, links in ((1.0, 640), (20.0, 32), (80.0, 8)):
+        grown = np.expm1(rng.uniform(-largest, largest, 96)).astype(np.float32)
+        wanted = np.log1p(on.astype(float) * grown).sum()
+        for take in (log_growth_at, getattr(log_growth_at, "py_func", log_growth_at)):
+            found = take(on, grown, np.uint64(0), np.uint64(96), np.uint64(links))
+            np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def hidden_loss(machine, X, mask):
+    seen = np.where(mask, np.nan, X)
+    filled = machine.fit(seen).impute(seen)
+    return -np.log(np.where(X == 1, filled, 1 - filled)[mask]).mean()
+
+
+def test_more_epochs_are_not_much_worse():
+    X = make_mixture(600, 15, 4, spread=3.0, random_state=1).data.astype(float)
+    mask = np.random.default_rng(0).random(X.shape) < 0.1
+    losses = [hidden_loss(RestrictedBoltzmann(8, n_epochs=n, random_state=0), X, mask) for n in (30, 60, 120, 240)]
+    for fewer, more in itertools.combinations(losses, 2):
+        assert more < fewer + 0.01
+
+
+def test_rates_far_apart_learn_the_same():
+    X = make_mixture(600, 15, 4, spread=3.0, random_state=1).data.astype(float)
+    mask = np.random.default_rng(0).random(X.shape) < 0.1
+    losses = [hidden_loss(RestrictedBoltzmann(8, learning_rate=r, random_state=0), X, mask) for r in (0.1, 0.3, 1.0)]
+    assert np.ptp(losses) < 0.02
 
 
 def test_fits():
@@ -167,7 +293,9 @@ def test_fits():
 def test_steps_that_are_too_long_are_told_of():
     X = make_mixture(60, 6, 2, random_state=0).data
     with pytest.warns(NotConvergedWarning, match="Lower learning_rate"):
-        machine = RestrictedBoltzmann(4, learning_rate=50.0, random_state=0).fit(X)
+        machine = RestrictedBoltzmann(
+            4, learning_rate=50.0, rate_decay=0.0, averaging=0.0, centered=False, random_state=0
+        ).fit(X)
     assert not machine.converged_
 
 
@@ -196,6 +324,9 @@ def test_bad_options():
         ({"n_steps": (0, 3)}, "n_steps must be a pair"),
         ({"learning_rate": 0}, "learning_rate must be a number above 0"),
         ({"weight_decay": -1}, "weight_decay must be"),
+        ({"rate_decay": 1.5}, "rate_decay must be below 1"),
+        ({"averaging": -0.1}, "averaging must be"),
+        ({"centered": 1}, "centered must be True or False"),
         ({"fill_in": "best"}, "fill_in must be one of"),
         ({"n_components": 20, "fill_in": "exact"}, "up to 12 hidden units"),
         ({"n_sweeps": 2}, "n_sweeps must be"),

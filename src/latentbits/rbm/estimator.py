@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .. import declared as of
 from ..base import ChainsMixin, LatentBitsEstimator, records
-from ..base.options import MOST_DRAWS, BitOptions, Check, Number, OneOf, Positive, Whole, is_whole, option_fields
+from ..base.options import MOST_DRAWS, BitOptions, Check, Flag, Number, OneOf, Positive, Whole, is_whole, option_fields
 from ..data.summary import Totals
 from ..engine.chains import Chain, Plan
 from ..errors import InputError, NotConvergedWarning
@@ -60,7 +60,13 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
     learning_rate : float
         Step size.
     weight_decay : float
-        Pull of the weights toward 0.
+        Pull of the weights toward 0. The option to search where a machine learns its rows by heart (0.0001 to 0.003).
+    rate_decay : float
+        Share of the epochs, at the end, over which steps shrink evenly to 0; with 0 they stay as long as they are.
+    averaging : float
+        Share of the epochs, at the end, whose parameters are averaged after every step; with 0 the last ones are the answer.
+    centered : bool
+        Learn from cells and hidden units less their means. The machines are the same; dense tables are learnt much faster.
     batch_size : int or None
         Rows per step of the parameters; None is a twentieth of the table, 10 to 100.
     fill_in : {"gibbs", "exact", "mean-field", "factorised"}
@@ -87,7 +93,8 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
     References
     ----------
     G. E. Hinton, *Neural Computation* 14 (2002); R. Salakhutdinov, A. Mnih, G. Hinton, ICML 2007 (the factorised rule);
-    L. van der Maaten, *Bayesian Mixtures of Bernoulli Distributions*, section 6.
+    J. Melchior, A. Fischer, L. Wiskott, *JMLR* 17 (2016) (centring); B. Polyak, A. Juditsky, *SIAM J. Control Optim.* 30
+    (1992) (averaging); L. van der Maaten, *Bayesian Mixtures of Bernoulli Distributions*, section 6.
 
     Examples
     --------
@@ -113,18 +120,24 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
         "n_sweeps": Whole(5, most=MOST_DRAWS),
         "learning_rate": Positive(),
         "weight_decay": Number(0.0),
+        "rate_decay": Number(0.0, below=1.0),
+        "averaging": Number(0.0, below=1.0),
+        "centered": Flag(),
         "fill_in": OneOf(FILLS),
         "n_steps": StepPair(),
     }
 
     n_components: int = field(default=10, kw_only=False)
-    n_epochs: int = 30
-    n_steps: Any = (1, 9)
-    learning_rate: float = 0.02
+    n_epochs: int = 60
+    n_steps: Any = (1, 3)
+    learning_rate: float = 0.3
     weight_decay: float = 0.0002
+    rate_decay: float = 0.5
+    averaging: float = 0.25
+    centered: bool = True
     batch_size: int | None = None
     fill_in: str = "gibbs"
-    n_sweeps: int = 200
+    n_sweeps: int = 50
     n_init: int = 1
 
     def _check_together(self) -> None:
@@ -161,6 +174,9 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
             decay=float(self.weight_decay),
             batch=min(100, max(10, sums.n_rows // 20)) if self.batch_size is None else int(self.batch_size),
             seed=seed,
+            rate_decay=float(self.rate_decay),
+            averaging=float(self.averaging),
+            centered=bool(self.centered),
         )
 
     def _store_chains(self, process: Any, chains: list[Chain], sums: Totals, sweep: Any) -> None:

@@ -16,6 +16,7 @@ from ..maths.lanes_kernels import L1, L2, L3, L4, L5, L6, L7, L8, dot_at
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
 UNIT = np.float32(2.0**-24)
+DOUBLE_ONE = np.float64(1.0)
 
 
 @inner_kernel
@@ -138,16 +139,16 @@ def log_growth_at(on, grown, at, width, links):
         a, b, c, d, e, f, g, h = 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0
         while k < last:
             y = at + k
-            a *= 1.0 + on[k] * grown[y]
-            b *= 1.0 + on[k + L1] * grown[y + L1]
-            c *= 1.0 + on[k + L2] * grown[y + L2]
-            d *= 1.0 + on[k + L3] * grown[y + L3]
-            e *= 1.0 + on[k + L4] * grown[y + L4]
-            f *= 1.0 + on[k + L5] * grown[y + L5]
-            g *= 1.0 + on[k + L6] * grown[y + L6]
-            h *= 1.0 + on[k + L7] * grown[y + L7]
+            a *= DOUBLE_ONE + on[k] * grown[y]
+            b *= DOUBLE_ONE + on[k + L1] * grown[y + L1]
+            c *= DOUBLE_ONE + on[k + L2] * grown[y + L2]
+            d *= DOUBLE_ONE + on[k + L3] * grown[y + L3]
+            e *= DOUBLE_ONE + on[k + L4] * grown[y + L4]
+            f *= DOUBLE_ONE + on[k + L5] * grown[y + L5]
+            g *= DOUBLE_ONE + on[k + L6] * grown[y + L6]
+            h *= DOUBLE_ONE + on[k + L7] * grown[y + L7]
             k += L8
-        total += math.log(((a * b) * (c * d)) * ((e * f) * (g * h)))
+        total += math.log(max(((a * b) * (c * d)) * ((e * f) * (g * h)), 1e-300))
     return total
 
 
