@@ -85,8 +85,8 @@ class Contrastive:
         weights = 0.01 * rng.standard_normal((n_columns, self.n_components))
         visible, hidden = np.log(self.marginals) - np.log1p(-self.marginals), np.zeros(self.n_components)
         filled = rng.random(len(self.rows.unknown_indices)) < self.marginals[self.rows.unknown_indices]
-        params = (weights, visible, hidden)
-        changes = [np.zeros_like(array) for array in params]
+        params = BoltzmannParams(weights, visible, hidden)
+        changes = BoltzmannParams(*(np.zeros_like(array) for array in params))
         return TrainState(*params, *changes, *params, np.full(self.n_components, 0.5), filled.astype(np.uint8))
 
     def open(self, chain: int, state: TrainState) -> Training:
