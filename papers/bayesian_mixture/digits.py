@@ -66,7 +66,9 @@ def sampled(k: int | None, seed: int, n_chains: int = 30, n_sweeps: int = 100, *
 
 def machine(k: int, seed: int, **options: Any) -> RestrictedBoltzmann:
     """The report's machine; the learning rate is ours."""
-    return RestrictedBoltzmann(k, batch_size=100, random_state=seed, **options)
+    report = {"n_epochs": 30, "n_steps": (1, 9), "learning_rate": 0.02, "batch_size": 100, "n_sweeps": 200}
+    plain = {"rate_decay": 0.0, "averaging": 0.0, "centered": False}
+    return RestrictedBoltzmann(k, random_state=seed, **{**report, **plain, **options})
 
 
 def auc(model: Any, rows: np.ndarray) -> float:
