@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -17,6 +19,7 @@ from latentbits.errors import FitError, InputError
 from latentbits.evaluation import Adapted, candidates_for, compare
 from latentbits.evaluation.candidates import Candidate, measure
 from latentbits.evaluation.comparison import Comparison, Fitted
+from latentbits.evaluation.hidden_cells import predict_hidden
 from latentbits.evaluation.plan import TIME, Plan, default_budget, rows_within
 from latentbits.evaluation.race import Clock, Race
 from latentbits.evaluation.scores import (
@@ -252,6 +255,45 @@ def test_candidates():
     ):
         with pytest.raises(InputError, match=message):
             candidates_for(models, sizes)
+
+
+# Rivals.
+
+
+def test_columns_are_predicted_from_the_others():
+    """Copies and negations: rivals find them, unknown cells or not; single cells as whole tables."""
+    from latentbits.evaluation.rivals import ColumnBoosting, ColumnLightGBM, ColumnRegressions
+
+    rng = np.random.default_rng(0)
+    first = rng.random(300) < 0.4
+    X = np.column_stack([first, first, ~first, rng.random(300) < 0.5, np.zeros(300)]).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    whole = np.column_stack([first, first, ~first])
+    models = [ColumnRegressions(1.0), ColumnBoosting()]
+    if importlib.util.find_spec("lightgbm") is not None:
+        models.append(ColumnLightGBM())
+    for model in models:
+        filled = model.fit(X).reconstruct(X)
+        blank = np.isnan(X[:, :3]) & (np.isnan(X[:, :3]).sum(axis=1) == 1)[:, None]
+        assert ((filled[:, :3] > 0.5) == whole)[blank].mean() > 0.97
+        assert (filled[:, 4] < 0.02).all() and np.abs(filled[:, 3] - 0.5).mean() < 0.2
+        hidden = HiddenRows(open_source(X, owner="test"), np.arange(300), 0.2, 0, 0)
+        at = predict_hidden(model, hidden)
+        places = [(b, hidden.hidden(b)) for b in range(hidden.n_blocks)]
+        full = np.concatenate([model._model.predict_cells(hidden.block(b), None)[a.rows, a.columns] for b, a in places])
+        assert np.abs(at - full).max() < 1e-12
+
+
+def test_wide_tables_have_the_most_correlated_predictors():
+    from latentbits.evaluation.rivals import ColumnRegressions
+    from latentbits.families import MOST_PREDICTORS
+
+    rng = np.random.default_rng(1)
+    X = (rng.random((60, 300)) < 0.3).astype(float)
+    X[:, 1] = X[:, 299]
+    model = ColumnRegressions(0.1).fit(X)
+    assert all(len(chosen) == MOST_PREDICTORS and d not in chosen for d, chosen in enumerate(model.predictors_))
+    assert 299 in model.predictors_[1] and 1 in model.predictors_[299]
 
 
 # Whole comparisons.

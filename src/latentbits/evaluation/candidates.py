@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -15,7 +16,7 @@ from ..errors import InputError
 from ..families import BY_NAME, FAMILIES, MOST_SIZES, Cost, Family, Search, TableSize, Tuning, family_of, sized
 from .adapter import Adapted
 from .baselines import IndependentColumns
-from .rivals import ColumnBoosting, ColumnRegressions
+from .rivals import ColumnBoosting, ColumnLightGBM, ColumnRegressions
 
 # Of models that were brought along.
 UNKNOWN_COST = Cost(1e-2, per_cell=1e-8)
@@ -156,7 +157,14 @@ def _rivals() -> list[Candidate]:
         cost=Cost(5e-2, cells=2e-5, crossed=1e-8),
         **shared,
     )
-    return [regressions, boosting]
+    lightgbm = Candidate(
+        name="lightgbm",
+        title="LightGBM's boosting of every column",
+        make=lambda size: ColumnLightGBM(),
+        cost=Cost(5e-2, cells=4e-6, crossed=1e-8),
+        **shared,
+    )
+    return [regressions, boosting, *([] if importlib.util.find_spec("lightgbm") is None else [lightgbm])]
 
 
 def candidates_for(models: Any = "all", n_components: Any = None) -> list[Candidate]:

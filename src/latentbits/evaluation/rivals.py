@@ -186,7 +186,36 @@ class ColumnRegressions(_ByColumn):
         return self._predicted(self.rounds_[1], filled, columns)
 
 
-class ColumnBoosting(_ByColumn):
+class _Boosted(_ByColumn):
+    """Boosted trees of every column on the others, unknown cells as they are."""
+
+    def fit(self, X: Any) -> Any:
+        """Fit to a table with unknown cells."""
+        cells = self._begin(X)
+        table, self.models_ = cells.filled(np.nan), {}
+        for d, predictors in enumerate(self.predictors_):
+            known = ~cells.unknown[:, d]
+            target = cells.values[known, d].astype(int)
+            fewest = min(int(target.sum()), int(len(target) - target.sum()))
+            if fewest:
+                with one_openmp_thread():
+                    self.models_[d] = self._classifier(fewest).fit(table[known][:, predictors], target)
+        return self
+
+    def _classifier(self, fewest: int) -> Any:
+        """An unfitted model of a column of whose rarer value there are so many."""
+        raise NotImplementedError
+
+    def _predict(self, cells: Cells, columns: Any) -> Any:
+        table, out = cells.filled(np.nan), np.tile(self.marginals_, (len(cells.values), 1))
+        for d in columns:
+            if int(d) in self.models_:
+                with one_openmp_thread():
+                    out[:, d] = self.models_[int(d)].predict_proba(table[:, self.predictors_[d]])[:, 1]
+        return np.clip(out, EDGE, 1 - EDGE)
+
+
+class ColumnBoosting(_Boosted):
     """Gradient boosted trees of every column on the others (``HistGradientBoostingClassifier``), which take unknown cells.
 
     Parameters
@@ -207,36 +236,43 @@ class ColumnBoosting(_ByColumn):
     def __init__(self, max_iter: int = 100, random_state: int = 0) -> None:
         self.max_iter, self.random_state = max_iter, random_state
 
-    def fit(self, X: Any) -> ColumnBoosting:
-        """Fit to a table with unknown cells."""
+    def _classifier(self, fewest: int) -> Any:
         from sklearn.ensemble import HistGradientBoostingClassifier
 
-        cells = self._begin(X)
-        table, self.models_ = cells.filled(np.nan), {}
-        for d, predictors in enumerate(self.predictors_):
-            known = ~cells.unknown[:, d]
-            target = cells.values[known, d].astype(int)
-            fewest = min(int(target.sum()), int(len(target) - target.sum()))
-            if fewest == 0:
-                continue
-            model = HistGradientBoostingClassifier(
-                max_iter=self.max_iter,
-                max_bins=2,
-                max_leaf_nodes=15,
-                early_stopping=bool(fewest >= 50),
-                n_iter_no_change=5,
-                l2_regularization=1.0,
-                random_state=self.random_state,
-            )
-            with one_openmp_thread():
-                self.models_[d] = model.fit(table[known][:, predictors], target)
-        return self
+        return HistGradientBoostingClassifier(
+            max_iter=self.max_iter,
+            max_bins=2,
+            max_leaf_nodes=15,
+            early_stopping=bool(fewest >= 50),
+            n_iter_no_change=5,
+            l2_regularization=1.0,
+            random_state=self.random_state,
+        )
 
-    def _predict(self, cells: Cells, columns: Any) -> Any:
-        table, out = cells.filled(np.nan), np.tile(self.marginals_, (len(cells.values), 1))
-        for d in columns:
-            if int(d) not in self.models_:
-                continue
-            with one_openmp_thread():
-                out[:, d] = self.models_[int(d)].predict_proba(table[:, self.predictors_[d]])[:, 1]
-        return np.clip(out, EDGE, 1 - EDGE)
+
+class ColumnLightGBM(_Boosted):
+    """LightGBM's boosted trees of every column on the others; takes part where the package ``lightgbm`` is installed.
+
+    Parameters
+    ----------
+    n_estimators : int
+        Trees per column.
+    random_state : int
+        Of the fits.
+    """
+
+    def __init__(self, n_estimators: int = 60, random_state: int = 0) -> None:
+        self.n_estimators, self.random_state = n_estimators, random_state
+
+    def _classifier(self, fewest: int) -> Any:
+        from lightgbm import LGBMClassifier
+
+        return LGBMClassifier(
+            n_estimators=self.n_estimators,
+            num_leaves=15,
+            learning_rate=0.1,
+            reg_lambda=1.0,
+            n_jobs=1,
+            random_state=self.random_state,
+            verbose=-1,
+        )

@@ -79,6 +79,7 @@ def _comparison_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str
         "n_draws",
         "ended",
         "at_edge",
+        "standing",
         "note",
     ]
     rows = [{**row, "size": None if row["size"] is None else str(row["size"])} for row in found.comparison.table]

@@ -1,0 +1,75 @@
+"""Large truths: tables drawn from big models of every kind, five draws each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import latentbits
+from latentbits.datasets import make_boltzmann, make_map, make_mixture, make_noisy_or, make_trait
+from papers.common import Outcome, plain
+
+N_ROWS, N_COLUMNS, N_DRAWS, LEAST = 5000, 100, 5, 22
+LARGE = {
+    "mixture of 60 classes": (
+        "class",
+        lambda n, seed: make_mixture(n, N_COLUMNS, 60, spread=1.5, random_state=seed).data,
+    ),
+    "40 sources": ("causes", lambda n, seed: make_noisy_or(n, N_COLUMNS, 40, random_state=seed).data),
+    "60 Boltzmann units": ("switches", lambda n, seed: make_boltzmann(n, N_COLUMNS, 60, random_state=seed).data),
+    "8 traits": ("scores", lambda n, seed: make_trait(n, N_COLUMNS, 8, random_state=seed).data),
+    "12 x 12 map": ("map", lambda n, seed: make_map(n, N_COLUMNS, latent_shape=(12, 12), random_state=seed).data),
+}
+
+
+def judged(name: str, seed: int, n_rows: int = N_ROWS, budget: float | None = None) -> dict[str, Any]:
+    """One draw of one truth: where the true structure stands."""
+    structure, make = LARGE[name]
+    found = latentbits.compare(make(n_rows, seed), budget=budget, random_state=seed, n_jobs=2)
+    scored = [row for row in found.table if "log_loss" in row and found.candidate(row["model"]).is_family]
+    mine = min((row for row in scored if row["structure"] == structure), key=lambda row: row["log_loss"])
+    return {
+        "first": found.best_,
+        "true": mine["model"],
+        "size": mine["size_text"],
+        "above_best": mine["above_best"],
+        "se": mine["se"],
+        "standing": mine["standing"],
+        "found": bool(mine["above_best"] <= mine["se"]),
+        "losses": {
+            row["model"]: [row["log_loss"], row["size_text"], row["ended"]] for row in found.table if "log_loss" in row
+        },
+        "verdict": found.verdict,
+    }
+
+
+def large_truth(full: bool, folder: Path) -> Outcome:
+    """The right structure first or within one standard error, and never clearly worse."""
+    outcome = Outcome(
+        "explore-large-truth",
+        "large truths",
+        f"{N_ROWS:,} x {N_COLUMNS}, five draws each, default budget (reduced: one, small)",
+    )
+    kept_at = folder / "explore-large-truth-runs.json"
+    kept: dict[str, Any] = json.loads(kept_at.read_text()) if full and kept_at.exists() else {}
+    draws = [(name, seed) for seed in range(N_DRAWS if full else 1) for name in LARGE]
+    for name, seed in draws:
+        key = f"{name}, draw {seed}"
+        if key not in kept:
+            kept[key] = plain(judged(name, seed) if full else judged(name, seed, 300, 4.0))
+            if full:
+                kept_at.write_text(json.dumps(kept, indent=1) + "\n")
+            print(
+                key, {what: kept[key][what] for what in ("first", "true", "above_best", "se", "standing")}, flush=True
+            )
+    outcome.numbers = kept
+    hits = sum(bool(result["found"]) for result in kept.values())
+    wrong = sum(result["standing"] == "clearly worse" for result in kept.values())
+    least = LEAST if full else 0
+    outcome.claim(
+        "the true structure is first, or within one standard error of the first", f"at least {least} of {len(draws)}",
+        f"{hits} of {len(draws)}", hits >= least,
+    )  # fmt: skip
+    outcome.claim("the true structure is called clearly worse", "never", f"{wrong} of {len(draws)}", wrong == 0)
+    return outcome
