@@ -212,8 +212,12 @@ def test_families_race_and_longer_budgets_do_more_of_the_same():
                 mine, before = ([size for n, size in part if n == name] for part in (asked, earlier))
                 assert mine[: len(before)] == before
         known.append(asked)
-    assert race.runners["bad"].ended == "behind" and race.runners["slow"].ended == "settled"
+    # Those too far behind wait until the others have ended.
+    assert {runner.ended for runner in race.runners.values()} == {"settled"} and asked[-1][0] == "bad"
+    last = max(i for i, (name, _) in enumerate(asked) if name != "bad")
+    assert sum(name == "bad" for name, _ in asked[:last]) == 3
     short = raced(losses, 24)[0]
+    assert short.runners["bad"].ended == "behind"
     assert short.runners["good"].ended == TIME and short.runners["good"].is_growing
     plan = Plan(
         1, 100, 0, {n: len(r.fits) for n, r in short.runners.items()}, {}, {"good": TIME, "slow": TIME, "bad": "behind"}

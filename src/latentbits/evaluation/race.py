@@ -1,8 +1,9 @@
 """The race of families: each searches its settings (``search.py``), step by step, until the time is over.
 
 The clock decides only who makes the next step, and how many are made.  The family that has had the least time is next, so
-that cheap ones end early and leave their time to the others.  Those that are too far behind to catch up stop, and those whose
-next step no longer fits the time end while they are still getting better.
+that cheap ones end early and leave their time to the others.  Those that are too far behind to catch up stop, and go on only
+if all others have ended and time is left.  Those whose next step no longer fits the time end while they are still getting
+better.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ class Runner:
     ended: str = ""
     paces: list[float] = field(default_factory=list)  # measured by nominal seconds
     is_busy: bool = False  # with the pending settings
+    is_behind: bool = False  # too far to catch up
 
     def begin(self) -> None:
         """The first settings."""
@@ -139,12 +141,12 @@ class Race:
             runner = self.runners[name]
             runner.paces.append(tried.seconds / max(1e-9, self.nominal(runner.one, tried.point)))
             runner.take(tried)
-            self.stop_those_behind()
+            self.hold_those_behind()
 
     def started(self) -> bool:
         """Start what there is room for, first the families that have had the least time; whether anything is being done."""
         waiting = [runner for runner in self.runners.values() if runner.pending is not None and not runner.is_busy]
-        waiting.sort(key=lambda runner: (runner.spent(), self.nominal(runner.one, runner.pending)))
+        waiting.sort(key=lambda runner: (runner.is_behind, runner.spent(), self.nominal(runner.one, runner.pending)))
         n_busy = sum(runner.is_busy for runner in self.runners.values())
         for runner in waiting:
             if n_busy < self.width and self.may_go_on(runner):
@@ -190,7 +192,7 @@ class Race:
                 return True
         if not runner.fits:
             self.left_out[one.name] = wanted
-        runner.stop(TIME)
+        runner.stop(BEHIND if runner.is_behind else TIME)
         return False
 
     def end_as_before(self, runner: Runner) -> None:
@@ -212,7 +214,7 @@ class Race:
         total = 0.0
         for runner in found:
             assert runner.best is not None
-            in_front = runner.ended != BEHIND and runner.best.loss <= (1.0 + PART) * least
+            in_front = not runner.is_behind and runner.best.loss <= (1.0 + PART) * least
             n_draws = self.n_draws if in_front or runner.one.is_baseline else 1
             total += n_draws * self.seconds_in_full(runner)
         return min(total / self.width, MOST_RESERVED * self.clock.budget)
@@ -224,23 +226,16 @@ class Race:
         left = self.clock.budget - self.clock.elapsed() - self.reserved()
         return max(0.0, min(steps / self.width, left))
 
-    def stop_those_behind(self) -> None:
-        """Families that cannot catch up stop."""
+    def hold_those_behind(self) -> None:
+        """Families that cannot catch up wait until all others have ended."""
         found = [runner for runner in self.runners.values() if runner.one.is_family and runner.best is not None]
         if self.repeat is not None or not found:
             return
         leader = min(found, key=lambda runner: runner.best.loss)  # type: ignore[union-attr]
         for runner in found:
-            if (
-                runner is leader
-                or runner.pending is None
-                or runner.is_busy
-                or runner.one.named
-                or runner.one.first is None
-            ):
-                continue
-            if len(runner.fits) >= FEWEST_SIZES and self.cannot_catch_up(runner, leader):
-                runner.stop(BEHIND)
+            searched = not runner.one.named and runner.one.first is not None and len(runner.fits) >= FEWEST_SIZES
+            if runner is not leader and searched:
+                runner.is_behind = self.cannot_catch_up(runner, leader)
 
     def cannot_catch_up(self, runner: Runner, leader: Runner) -> bool:
         """Whether a family is further behind than more steps could bring it."""
