@@ -84,6 +84,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.trees
 	$(BIN)/python -m benchmarks.bernoulli_gauss
 	$(BIN)/python -m benchmarks.explore
+	$(BIN)/python -m benchmarks.imputers
 	$(BIN)/python -m benchmarks.scale
 
 bench-large: $(VENV)/.bench

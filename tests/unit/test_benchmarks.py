@@ -273,3 +273,47 @@ def test_trees_benchmark_runs():
         hidden = trees.hidden_passes(make_mixture(120, 9, 2, random_state=0).data, 2, 32)
     assert set(found) == {"mixture", "trees", "pair_products"} and min(found.values()) > 0
     assert set(hidden) == {"hidden", "bare_products"} and min(hidden.values()) > 0
+
+
+def test_imputers_benchmark_runs(tmp_path):
+    """What is installed plays; what is not is told, and nobody is asked again what was answered."""
+    from benchmarks import imputers
+
+    found = imputers.main(["--small"], tmp_path)
+    assert set(found) == {f"toy / {hiding}" for hiding in imputers.HIDINGS}
+    for match in found.values():
+        for name, told in match["imputers"].items():
+            assert "failed" not in told, (name, told)
+            assert ("missing" in told) or (0 < told["log_loss"] < 2 and told["seconds"] >= 0)
+        ranked = imputers.ranking(match)
+        assert {"marginals", "mixture", "neighbours"} <= {place.name for place in ranked}
+        assert ranked[0].behind == 0 and ranked[0].near and all(place.behind >= 0 for place in ranked)
+    text = (tmp_path / "imputers.md").read_text()
+    assert "## toy / blocks" in text and "| marginals |" in text and "first or near" in text
+    kept = json.loads((tmp_path / "imputers.json").read_text())
+    assert imputers.main(["--small", "--only", "marginals"], tmp_path) == kept
+
+
+def test_imputers_are_asked_for_known_cells_only():
+    from benchmarks import imputers
+
+    X = imputers.table_of("votes")
+    for hiding in imputers.HIDINGS:
+        asked = imputers.question("votes", hiding)
+        assert np.isnan(asked.seen[asked.rows, asked.columns]).all() and not np.isnan(asked.values).any()
+        np.testing.assert_array_equal(X[asked.rows, asked.columns], asked.values)
+        share = len(asked.rows) / np.isfinite(X).sum()
+        assert abs(share - (0.3 if hiding == "30 %" else 0.1)) < 0.03
+        assert asked.about() == imputers.question("votes", hiding).about()
+    ones = imputers.question("votes", "ones")
+    assert ones.values.mean() > 1.3 * np.nanmean(X)
+    asked = imputers.question("toy", "10 %")
+    told = imputers.judged(asked, np.full(asked.seen.shape, 0.25))
+    wrong = {**told, "log_loss": 9.0}
+    match = {
+        **asked.about(),
+        "imputers": {"latentbits": {**told, "seconds": 1.0}, "marginals": {**wrong, "seconds": 1.0}},
+    }
+    assert [place.name for place in imputers.ranking(match)] == ["latentbits", "marginals"]
+    assert "on 1 of 1 tables, and first on 1" in imputers.summary({"toy / 10 %": match})
+    assert "not been run" in imputers.summary({})
