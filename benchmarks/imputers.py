@@ -298,7 +298,8 @@ class LogisticColumns(Imputer):
 
 class HistBoosting(Imputer):
     """scikit-learn's HistGradientBoostingClassifier for every column, with 15 leaves, stopped early by a tenth of its rows
-    (ten rounds where a value is too rare for that); it knows unknown cells."""
+    (ten rounds where a value is too rare for that); it knows unknown cells, though in hidden blocks it meets them in columns
+    where its rows to learn from have none."""
 
     def fit_predict(self, table: np.ndarray) -> np.ndarray:
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -314,7 +315,8 @@ class HistBoosting(Imputer):
 
 class LightBoosting(Imputer):
     """LightGBM for every column, with 15 leaves, stopped early by a tenth of its rows (ten rounds where a value is too rare
-    for that); it knows unknown cells."""
+    for that); it knows unknown cells, though in hidden blocks it meets them in columns where its rows to learn from have
+    none."""
 
     packages = ("lightgbm",)
 
