@@ -678,7 +678,15 @@ def markdown(found: dict[str, Any]) -> str:
         f"Releases: {versions(found)}.",
         "",
     ]
-    text += ["## All", "", *tally(found), "", "Log-loss; bold is first or within one standard error of it.", ""]
+    text += [
+        "## All",
+        "",
+        *tally(found),
+        "",
+        "Means are over the matches that an imputer has played. Log-loss; bold is first or within one standard error of it, – not "
+        "played yet or without an answer.",
+        "",
+    ]
     text += [*overview(found), ""]
     for key, match in found.items():
         text += match_lines(key, match)
