@@ -683,8 +683,8 @@ def markdown(found: dict[str, Any]) -> str:
         "",
         *tally(found),
         "",
-        "Means are over the matches that an imputer has played. Log-loss; bold is first or within one standard error of it, – "
-        "not played yet or without an answer.",
+        "Means are over the matches that an imputer has played. Log-loss; bold is first or within one standard error of it, "
+        "– not played yet or without an answer.",
         "",
     ]
     text += [*overview(found), ""]
