@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ import numpy as np
 import latentbits
 from latentbits.data.rng import stream
 from latentbits.datasets import fetch, load_debd
-from papers.common import Outcome
+from papers.common import Outcome, plain
 
-N_ROWS, BUDGET = 8000, 900.0
+N_ROWS, BUDGET, MOST_SECONDS = 8000, 600.0, 900.0
 # Log-losses of hidden cells, in nats, of an independent measurement: 8,000 rows, one mask of a tenth of the cells, every
 # family with larger sizes and its regulariser searched on other rows.
 SETS = ("nltcs", "citations", "newsgroups_w100", "plants")
@@ -71,9 +72,14 @@ def losses(full: bool, folder: Path) -> Outcome:
         "losses of the default search",
         f"{N_ROWS:,} rows, one mask of 10 % (reduced: 1,000 rows, 20 s)",
     )
+    kept_at = folder / "explore-losses-runs.json"
+    kept: dict[str, Any] = json.loads(kept_at.read_text()) if full and kept_at.exists() else {}
     for name, freed in FREED.items():
-        result = measured(name, BUDGET) if full else measured(name, 20.0, 1000)
-        outcome.numbers[name] = result
+        if name not in kept:
+            kept[name] = plain(measured(name, BUDGET) if full else measured(name, 20.0, 1000))
+            if full:
+                kept_at.write_text(json.dumps(kept, indent=1) + "\n")
+        result = outcome.numbers[name] = kept[name]
         print(name, {one: what["log_loss"] for one, what in result["families"].items()}, result["stack"], flush=True)
         for family, goal in freed.items():
             got = result["families"][family]["log_loss"]
@@ -84,5 +90,7 @@ def losses(full: bool, folder: Path) -> Outcome:
         most = STACKS[name] * (1 + STACK_TOLERANCE)
         got = result["stack"]["log_loss"]
         outcome.claim(f"{name}: stack of families", f"at most {most:.4f}", got, got <= most)
-        outcome.claim(f"{name}: time", f"at most {BUDGET:.0f} s", result["seconds"], result["seconds"] <= BUDGET)
+        outcome.claim(
+            f"{name}: time", f"at most {MOST_SECONDS:.0f} s", result["seconds"], result["seconds"] <= MOST_SECONDS
+        )
     return outcome

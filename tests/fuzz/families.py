@@ -62,7 +62,7 @@ def _subjects() -> list[Subject]:
             continue
         if name in ("GaussianPLSA", "BernoulliGaussRecommender"):
             found.append(Subject(name, kind, "ratings", RATINGS))
-        elif "binarize" in kind().get_params():
+        elif name == "Imputer" or "binarize" in kind().get_params():
             found.append(Subject(name, kind, "bits", BITS))
         else:
             found.append(Subject(name, kind, "numbers", COUNTS))

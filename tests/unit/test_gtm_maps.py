@@ -164,6 +164,9 @@ def test_top_features():
     mask = np.zeros((4, 4), bool)
     mask[0, 1] = True
     assert {row["component"] for row in model.top_features(mask)} == {"node 2"}
+    for rank in ("luck", np.full(3, np.nan)):
+        with pytest.raises(InputError, match="rank must be one of"):
+            model.top_features(rank=rank)
     for bad in ([16], [-1], [0.5], []):
         with pytest.raises(InputError, match="nodes must be"):
             model.top_features(bad)

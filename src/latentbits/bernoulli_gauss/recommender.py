@@ -254,8 +254,7 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
 
     def _points(self, ratings: Ratings, rows: Any, columns: Any, point: str = "mean", kind: str = "normalised") -> Any:
         """Point predictions of cells."""
-        if point not in ("mean", "median", "mode"):
-            raise InputError(f"{self._name}: point must be 'mean', 'median' or 'mode'; got {point!r}.")
+        self._check("point", point, OneOf(("mean", "median", "mode")))
         shares, means, variances = self._mixed(ratings, rows, columns)
         if self.scale_ is None:
             return (shares * means).sum(axis=1)
@@ -267,8 +266,7 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
 
     def _steps(self, shares: Float, means: Float, variances: Float, kind: str) -> Float:
         """Probabilities (m, T) of the steps of the scale."""
-        if kind not in ("normalised", "density", "cell"):
-            raise InputError(f"{self._name}: kind must be 'normalised', 'density' or 'cell'; got {kind!r}.")
+        self._check("kind", kind, OneOf(("normalised", "density", "cell")))
         steps = self.scale_
         if kind == "cell":
             edges = np.concatenate(([-np.inf], 0.5 * (steps[1:] + steps[:-1]), [np.inf]))
@@ -351,8 +349,7 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         """
         self._check_fitted()
         self._check("n", n, Whole(1))
-        if by not in ("mean", "lower"):
-            raise InputError(f"{self._name}: by must be 'mean' or 'lower'; got {by!r}.")
+        self._check("by", by, OneOf(("mean", "lower")))
         if (user is None) == (ratings is None):
             raise InputError(f"{self._name}: name a user who was fitted, or give the ratings of a new one.")
         held, row = (

@@ -9,7 +9,7 @@ from scipy.ndimage import label, maximum_filter
 
 from ..base import LatentBitsEstimator, frame_of
 from ..base.components import numbered
-from ..base.options import Whole
+from ..base.options import OneOf, Whole
 from ..base.sklearn_api import clone
 from ..data.block import Block, Float
 from ..data.checks import check_weights
@@ -284,8 +284,7 @@ class MapAnswers(LatentBitsEstimator):
             marginal (over the map) and lift.
         """
         self._check_fitted()
-        if rank not in ("lift", "probability"):
-            raise InputError(f"{self._name}: rank must be 'lift' or 'probability'; got {rank!r}.")
+        self._check("rank", rank, OneOf(("lift", "probability")))
         self._check("top", top, Whole(1))
         chosen = np.arange(len(self.components_)) if nodes is None else self._nodes(nodes)
         called, out = self._component_names(), []

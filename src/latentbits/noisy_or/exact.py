@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..base import LatentBitsEstimator, frame_of
-from ..base.options import Whole
+from ..base.options import OneOf, Whole
 from ..data.block import Block, Float
 from ..errors import InputError
 from .scoring import WORST_ERROR, Quickscore, RowScores, refusal
@@ -90,8 +90,7 @@ class ClosedForms(LatentBitsEstimator):
         Quickscore
             With ``value`` (n,), ``error`` (n,) and ``posterior`` (n, K) of the sources.
         """
-        if refused not in ("raise", "nan"):
-            raise InputError(f"{self._name}: refused must be 'raise' or 'nan'; got {refused!r}.")
+        self._check("refused", refused, OneOf(("raise", "nan")))
         asked = self._ask(X)
         sweep, precomputed = asked.sweep, asked.precomputed
         parts = sweep.collect(_Quick(RowScores(self._model), refused), precomputed)
