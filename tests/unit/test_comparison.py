@@ -231,7 +231,9 @@ def test_rows_follow_the_budget():
     rows = [rows_within(table, 2000, models, budget, 0.1) for budget in (3, 30, 300, 3000, 1e6)]
     assert rows == sorted(rows) and rows[0] == 500 and rows[-1] == 198_000
     assert default_budget(435 * 16) < 65 and default_budget(10_000_000) == 600
-    found = Plan(3, 100, 10, {"mixture": 4}, {"mixture": 3}, {"mixture": "settled"}, {"dp": 7.5}, {"mixture": 2})
+    found = Plan(
+        3, 100, 10, {"mixture": 4}, {"mixture": 3}, {"mixture": "settled"}, {"dp": 7.5}, {"mixture": 2}, ("dp", "trait")
+    )
     import tomllib
 
     from latentbits.exploring.settings import to_toml
@@ -679,3 +681,17 @@ def test_fits_in_processes_of_their_own_come_out_the_same(table, monkeypatch):
         found = compare(table, ["mixture", "trait"], n_components=[1, 2], folds=1, n_jobs=n_jobs)
         tables.append([{key: value for key, value in row.items() if key != "seconds"} for row in found.table])
     assert tables[0] == tables[1]
+
+
+def test_more_rows_bear_larger_sizes():
+    """A size that few rows chose is doubled on more rows as long as hidden cells gain; the same steps again are the same."""
+    from latentbits.evaluation.growing import grown
+
+    X = make_mixture(4000, 30, 12, spread=2.0, random_state=0).data
+    source, one = open_source(X, owner="test"), candidates_for(["mixture"])[-1]
+    begin = Point(3).with_options(smoothing=1.0)
+    found = grown(source, np.arange(4000), one, begin, 60.0, 0)
+    assert found.settled and 8 <= found.point.size <= 24 and found.tried[0].point == begin
+    again = grown(source, np.arange(4000), one, begin, 0.0, 0, steps=2)
+    assert [fit.loss for fit in again.tried] == [fit.loss for fit in found.tried[:2]] and not again.settled
+    assert grown(source, np.arange(4000), one, begin, 1e-9, 0, steps=0).point == begin

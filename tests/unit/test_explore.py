@@ -453,8 +453,11 @@ def test_repeated_from_its_settings(capsys, tmp_path, monkeypatch):
     assert list(first["rows"]["labels"]) == ["party"]
     settings = tomllib.loads((tmp_path / "out" / "votes" / "run.toml").read_text(encoding="utf-8"))
     assert settings["explore"]["seed"] == 5 and settings["table"]["label_columns"] == ["party"]
+    assert settings["plan"]["steps"]["mixture"] >= 2 and settings["plan"]["stack"]
     run(capsys, "explore", "--config", "out/votes/run.toml", "--out", "again")
     assert content_of(tmp_path / "again") == first
+    for name in ("filled.csv", "blanks.csv", "comparison.csv"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / "votes" / name).read_bytes()
     run(capsys, "explore", "--config", "out/votes/run.toml", "--out", "other", "--seed", 6, "--models", "mixture")
     other = content_of(tmp_path / "other")
     assert other["settings"]["seed"] == 6 and other["settings"]["models"] == ["mixture"]

@@ -49,6 +49,8 @@ class Plan:
         Families that were not fitted, because there was no time, with the seconds that a fit would have taken.
     grown : dict
         Of the families that were fitted to more rows in the end: the fits in which larger sizes were tried there.
+    stack : tuple of str
+        The models that were fitted to fill blanks together, if any were.
     """
 
     n_folds: int
@@ -59,10 +61,11 @@ class Plan:
     ended: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, float] = field(default_factory=dict)
     grown: Mapping[str, int] = field(default_factory=dict)
+    stack: tuple[str, ...] = ()
 
     def sections(self) -> dict[str, dict[str, Any]]:
         """As sections of a settings file."""
-        rows = {"rows": self.n_rows, "held": self.n_held, "folds": self.n_folds}
+        rows = {"rows": self.n_rows, "held": self.n_held, "folds": self.n_folds, "stack": list(self.stack)}
         names = ("steps", "draws", "ended", "left_out", "grown")
         parts: dict[str, Mapping[str, Any]] = {name: getattr(self, name) for name in names}
         return {"plan": rows, **{f"plan.{name}": dict(part) for name, part in parts.items()}}
@@ -77,9 +80,10 @@ class Plan:
             )
             ended = {str(name): str(how) for name, how in found["ended"].items()}
             left_out = {str(name): float(seconds) for name, seconds in found["left_out"].items()}
+            stack = tuple(map(str, found["stack"]))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise InputError("the section [plan] of the settings is damaged; take it out to search anew.") from None
-        return Plan(rows["folds"], rows["rows"], rows["held"], steps, draws, ended, left_out, grown)
+        return Plan(rows["folds"], rows["rows"], rows["held"], steps, draws, ended, left_out, grown, stack)
 
 
 def default_budget(n_cells: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -164,7 +164,14 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         )
         return self.adopt(found, source, began + self.time_limit - time.perf_counter())
 
-    def adopt(self, found: Comparison, X: Any, seconds: float, known: Mapping[str, Any] | None = None) -> StackedFill:
+    def adopt(
+        self,
+        found: Comparison,
+        X: Any,
+        seconds: float,
+        known: Mapping[str, Any] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> StackedFill:
         """Fit the members of a comparison's stack to its table; those with small weights only if there is time.
 
         Parameters
@@ -176,16 +183,18 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
             About how long it may take; the first member is fitted, however long that takes.
         known : dict, optional
             Models that are fitted already, by name.
+        names : sequence of str, optional
+            The models that take part, whatever time that takes, instead of all that count.
 
         Returns
         -------
         self
         """
         source, known = self._open(X, reset=True), dict(known or {})
-        stack = found.stack(self.outside)
-        names = members_within(found, list(stack.weights), seconds, known)
-        if names != list(stack.weights):
-            stack = found.stack_of(names)
+        stack = found.stack(self.outside) if names is None else found.stack_of(list(names))
+        within = members_within(found, list(stack.weights), seconds if names is None else np.inf, known)
+        if within != list(stack.weights):
+            stack = found.stack_of(within)
         seed = seed_of(self.random_state)
         members = [
             known[name] if name in known else fitted_member(found, name, source, seed, self.n_jobs)

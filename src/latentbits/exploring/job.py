@@ -257,8 +257,7 @@ class _Job:
         if twice:
             self.notes.append(f"{twice:,} rows have an id that another row has, too.")
         found = self.timed("compare", lambda: self.compared(models, options))
-        self.settings.update(found.plan.sections())
-        write_atomically(self.folder / "run.toml", to_toml(self.settings).encode())
+        self.write_settings(**found.plan.sections())
         winner = self.timed("refit", lambda: self.fitted_family(found, found.chosen_, "winner"))
         several = None
         if found.multi_cause_ is not None and found.multi_cause_ != found.chosen_:
@@ -351,8 +350,7 @@ class _Job:
         known = None if self.repeat is None else self.repeat.grown.get(one.name, 0)
         rows = some_rows(self.source, n_rows, self.seed)
         found = grown(self.source, rows, one, point, LAST_FIT * self.budget, self.seed, known)
-        self.settings["plan.grown"][one.name] = len(found.tried)
-        write_atomically(self.folder / "run.toml", to_toml(self.settings).encode())
+        self.write_settings(**{"plan.grown": {one.name: len(found.tried)}})
         if found.point != point:
             self.notes.append(
                 f"{one.title}: {size_text(found.point.size)} instead of {size_text(point.size)}, which was chosen on fewer "
@@ -419,13 +417,23 @@ class _Job:
 
     def stacked(self, found: Comparison, winner: FittedFamily) -> StackedFill | None:
         """The models that fill blanks together, fitted to the whole table within a share of the budget."""
-        if self.source.shape[0] > found.plan.n_rows + found.plan.n_held:
-            return None  # too long a table: blanks are filled by the family that is read
+        too_long = self.source.shape[0] > found.plan.n_rows + found.plan.n_held
+        if too_long or (self.repeat is not None and not self.repeat.stack):
+            return None  # blanks are filled by the family that is read
         self.say(0.88, "models that fill blanks together: fitting")
         known = {winner.candidate.name: winner.model}
-        return StackedFill(random_state=self.seed, n_jobs=self.n_jobs, binarize=self.binarize).adopt(
-            found, self.source, STACK_FITS * self.budget, known
+        names = None if self.repeat is None else self.repeat.stack
+        stack = StackedFill(random_state=self.seed, n_jobs=self.n_jobs, binarize=self.binarize).adopt(
+            found, self.source, STACK_FITS * self.budget, known, names
         )
+        self.write_settings(plan={"stack": stack.member_names_})
+        return stack
+
+    def write_settings(self, **known: dict[str, Any]) -> None:
+        """Write ``run.toml`` anew with what is known by now."""
+        for section, values in known.items():
+            self.settings.setdefault(section, {}).update(values)
+        write_atomically(self.folder / "run.toml", to_toml(self.settings).encode())
 
     def charted(self, winner: FittedFamily) -> Any:
         """A map of the rows: the winner's own if it is one."""
