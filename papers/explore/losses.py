@@ -50,6 +50,7 @@ def measured(name: str, budget: float, n_rows: int = N_ROWS, seed: int = 0) -> d
     families = {
         row["model"]: {key: row.get(key) for key in ("log_loss", "size_text", "options_text", "ended", "n_tried")}
         | {"seconds": sum(fit["seconds"] for fit in found.searches if fit["model"] == row["model"])}
+        | {"last_seconds": found.seconds.get(row["model"])}
         for row in found.table
     }
     inside, outside = found.stack(), found.stack(outside=True)

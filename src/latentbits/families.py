@@ -208,7 +208,7 @@ _CELLS = ("reconstruct", "impute", "explain", "sample")
 _FITTED = (*_CELLS, "bic", "aic")
 _CLASSES = ("predict", "predict_proba")
 _ONCE = {"n_init": 1, "max_iter": 60}
-_LONG = {"n_init": 2, "max_iter": 300}
+_LONG = {"n_init": 2, "max_iter": 300, "screen_starts": False}
 _SHORT_CHAIN = {"n_chains": 1, "n_warmup": 30, "n_draws": 30}
 _CHAINS = {"n_chains": 2, "n_warmup": 60, "n_draws": 60}
 _CELLS_LEARNED = Tuning("learn_cells", (None, "feature"), 1)
@@ -314,7 +314,7 @@ FAMILIES: tuple[Family, ...] = (
             tuned=(Tuning("smoothing", (0.1, 1.0, 3.0, 10.0, 30.0), 1),),
             cost=Cost(4e-4, rows=4.6e-7, marks=5.3e-8, per_mark=8.5e-10),
             trial=_ONCE,
-            full={"n_init": 2, "max_iter": 200},
+            full={"n_init": 1, "max_iter": 200},
             options=lambda size: {"fill_in": "posterior"},
         ),
     ),

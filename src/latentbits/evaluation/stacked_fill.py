@@ -162,7 +162,8 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
             random_state=seed,
             n_jobs=self.n_jobs,
         )
-        return self.adopt(found, source, began + self.time_limit - time.perf_counter())
+        left = began + self.time_limit - time.perf_counter()  # less where kernels had to be compiled first
+        return self.adopt(found, source, max(left, (1 - COMPARING) * self.time_limit))
 
     def adopt(
         self,
