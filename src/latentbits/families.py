@@ -75,6 +75,7 @@ class Cost:
     per_cell: float = 0.0
     per_pair: float = 0.0
     per_square: float = 0.0  # of columns, times the square of the components
+    columns: float = 0.0
     crossed: float = 0.0  # cells times the columns that each is predicted from
     partners: float = 0.0  # of a fit to more columns than all pairs are looked at of, by the square of the columns
 
@@ -85,7 +86,7 @@ class Cost:
         alone = self.rows * n_rows + self.marks * n_marked + self.cells * n_cells + self.pairs * n_pairs
         by_size = self.per_row * n_rows + self.per_mark * n_marked + self.per_cell * n_cells + self.per_pair * n_pairs
         squares = self.per_square * table.n_columns * size**2
-        alone += self.crossed * n_cells * min(table.n_columns, MOST_PREDICTORS)
+        alone += self.columns * table.n_columns + self.crossed * n_cells * min(table.n_columns, MOST_PREDICTORS)
         search = self.partners * table.n_columns**2 if table.n_columns > MOST_PAIRED else 0.0
         return search + (n_passes + FIXED_PASSES) * (self.per_pass + alone + size * by_size + squares)
 

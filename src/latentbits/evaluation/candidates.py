@@ -141,7 +141,7 @@ def _rivals() -> list[Candidate]:
     """What people take who look for no hidden structure."""
     shared: dict[str, Any] = {"structure": "outside", "is_rival": True, "asked": False}
     tuned = (Tuning("strength", (0.01, 0.03, 0.1, 0.3, 1.0), 2),)
-    cost = Cost(1e-3, cells=2e-6, crossed=4e-9)
+    cost = Cost(1e-3, columns=1e-3, cells=5e-7, crossed=4e-9)
     regressions = Candidate(
         name="regressions",
         title="logistic regression of every column",
@@ -154,14 +154,14 @@ def _rivals() -> list[Candidate]:
         name="boosting",
         title="gradient boosting of every column",
         make=lambda size: ColumnBoosting(),
-        cost=Cost(5e-2, cells=2e-5, crossed=1e-8),
+        cost=Cost(1e-2, columns=8e-3, cells=4e-6, crossed=1e-8),
         **shared,
     )
     lightgbm = Candidate(
         name="lightgbm",
         title="LightGBM's boosting of every column",
         make=lambda size: ColumnLightGBM(),
-        cost=Cost(5e-2, cells=4e-6, crossed=1e-8),
+        cost=Cost(1e-2, columns=8e-3, cells=1e-6, crossed=1e-8),
         **shared,
     )
     return [regressions, boosting, *([] if importlib.util.find_spec("lightgbm") is None else [lightgbm])]
