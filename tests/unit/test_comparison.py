@@ -218,7 +218,7 @@ def test_families_race_and_longer_budgets_do_more_of_the_same():
     assert sum(name == "bad" for name, _ in asked[:last]) == 3
     short = raced(losses, 24)[0]
     assert short.runners["bad"].ended == "behind"
-    assert short.runners["good"].ended == TIME and short.runners["good"].is_growing
+    assert short.runners["good"].ended == TIME
     plan = Plan(
         1, 100, 0, {n: len(r.fits) for n, r in short.runners.items()}, {}, {"good": TIME, "slow": TIME, "bad": "behind"}
     )
@@ -318,6 +318,8 @@ def test_all_families_answer(table):
     assert found.best_ in found.verdict or found.row(found.best_)["title"] in found.verdict
     first = compare(table, ["dp", "mixture"], **QUICK)
     assert compare(table, ["dp", "mixture"], plan=first.plan, **QUICK).table == first.table
+    with pytest.raises(InputError, match="it has no 'trait'"):
+        compare(table, ["dp", "mixture", "trait"], plan=first.plan, **QUICK)
     with pytest.raises(InputError, match="plan is that of another table"):
         compare(table[:100], ["dp", "mixture"], plan=first.plan, **QUICK)
 
@@ -557,7 +559,7 @@ def told(losses, n=4000, noise=0.02, structures=None, n_draws=3, sizes=(2, 3, 4)
         for name in losses
         for i, size in enumerate(sizes)
     ]
-    plan = Plan(n_draws, 900, 0, ended={name: ended.get(name, "time") for name in losses})
+    plan = Plan(n_draws, 900, 0, ended={name: ended.get(name, "settled") for name in losses})
     return Comparison.of(candidates, asked, said, np.arange(0), about, searches, plan)
 
 
@@ -587,20 +589,32 @@ def test_verdicts_say_no_more_than_was_tried():
     few = told(losses, n_draws=2, structures={"aspect": "shares"})
     assert "learly" not in few.verdict and "Worse in these fits: the trait (K=3)." in few.verdict
     assert "these fits cannot tell which" in few.headline
-    edge = told(losses, sizes=(2, 3))
+    edge = told(losses, sizes=(2, 3), ended=dict.fromkeys(losses, "time"))
     assert "the mixture (K=3) predicts hidden cells best" in edge.verdict and edge.row("mixture")["at_edge"]
     assert "It was still improving at K=3, the largest size that was tried." in edge.verdict
     assert "Worse so far, but still improving at the largest size that was tried: the trait (K=3)." in edge.verdict
-    assert (
-        "Clearly worse" not in edge.verdict
-        and "these fits cannot tell" in told(losses, sizes=(2, 3), structures={"aspect": "shares"}).headline
-    )
+    assert "Clearly worse" not in edge.verdict
+    both = {"sizes": (2, 3), "structures": {"aspect": "shares"}, "ended": {"aspect": "time"}}
+    assert "these fits cannot tell" in told(losses, **both).headline
+    once = told(losses, sizes=(3,), ended={"trait": "time"})
+    assert "Worse in the one fit that there was time for: the trait (K=3)." in once.verdict
+    assert once.row("trait")["standing"] == "hardly searched" and "learly worse" not in once.verdict
+    apart = {**losses, "aspect": 0.4}
+    assert told(apart, structures={"aspect": "shares"}).headline == "Every row belongs to one hidden class."
+    other = told(apart, structures={"aspect": "shares"}, sizes=(2, 3), ended={"aspect": "time"})
+    assert other.headline == "As far as was tried, every row belongs to one hidden class."
     behind = told(losses, ended={"trait": "behind"})
     assert "Stopped, too far behind to catch up: the trait (K=3), 0.150 behind." in behind.verdict
     outside = told({**losses, "regressions": 0.25})
     assert outside.rival_ == "regressions" and outside.headline.startswith("The regressions, which claims no hidden")
     assert "predicts better by 0.0" in outside.verdict and outside.best_ in ("mixture", "aspect")
     assert "which claims no hidden structure, predicts as well" in told({**losses, "regressions": 0.3}).verdict
+    nothing = told({"independent": 0.6, "tree": 0.2, "mixture": 0.6})
+    assert nothing.finding_ == "pairs" and "columns depend on each other in pairs" in nothing.headline.lower()
+    rival = told({"independent": 0.6, "tree": 0.6, "mixture": 0.6, "regressions": 0.3})
+    assert "chance" not in rival.verdict and rival.headline.startswith("No family predicts hidden cells better than")
+    two = told({**losses, "regressions": 0.27, "boosting": 0.25}, structures={"boosting": "outside"})
+    assert two.rival_ == "boosting"
     losses["trait"] = 0.4
     assert "Clearly worse: the trait" in told(losses).verdict
     moving = told(losses, shaken={"trait": 0.2})

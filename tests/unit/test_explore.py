@@ -463,6 +463,18 @@ def test_repeated_from_its_settings(capsys, tmp_path, monkeypatch):
     assert other["settings"]["seed"] == 6 and other["settings"]["models"] == ["mixture"]
 
 
+def test_a_plan_repeats_all_of_a_run(table, tmp_path):
+    """Sizes on more rows, the stack and the budget, too, on a table that is compared on a part of its rows."""
+    data = latentbits.datasets.make_mixture(1600, 60, 6, spread=2.0, unknown=0.02, random_state=0).data
+    first = quietly(data, tmp_path / "first", models=["mixture", "aspect"], budget=1.5, folds=1)
+    plan = first.comparison.plan
+    assert plan.n_rows < 1400 and plan.grown and plan.budget == 1.5
+    again = quietly(data, tmp_path / "again", models=["mixture", "aspect"], folds=1, plan=plan)
+    assert again.comparison.table == first.comparison.table and again.comparison.plan == plan
+    for name in ("rows.csv", "filled.csv", "components.csv"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "first" / name).read_bytes()
+
+
 # Trouble.
 
 

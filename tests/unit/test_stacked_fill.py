@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -136,6 +139,63 @@ def test_options_are_checked(table):
         Imputer(n_imputations=0).fit(table)
     with pytest.raises(InputError, match="time_limit"):
         Imputer(time_limit=-1).fit(table)
+
+
+def test_rivals_take_part_in_draws_and_pickles(table):
+    """Models that claim no structure fill and draw, too; what was fitted travels through pickle and clone."""
+    filler = Imputer(time_limit=4.0, random_state=0).fit(table)
+    blank = np.isnan(table)
+    outside = StackedFill(["mixture"], outside=True, time_limit=4.0, random_state=0).fit(table)
+    drawn = np.mean([outside.impute(table, "sample", seed)[blank] for seed in range(200)], axis=0)
+    assert np.abs(drawn - outside.impute(table)[blank]).mean() < 0.05
+    (one,) = filler.transform_multiple(table)
+    assert (one[~blank] == table[~blank]).all() and set(np.unique(one)) == {0.0, 1.0}
+    again = pickle.loads(pickle.dumps(filler))
+    assert (again.transform_proba(table) == filler.transform_proba(table)).all()
+    assert clone(outside).outside is True
+
+
+def test_members_that_fail_are_left_out(table, monkeypatch):
+    """A fit to the whole table that fails costs its member, not the stack."""
+    found = latentbits.compare(table, ["mixture", "trait"], n_components=[2, 3], folds=1, budget=5, rows=0.0)
+    names = list(found.stack().weights)
+    assert {"mixture", "trait"} & set(names)
+    failing = latentbits.LatentTrait if "trait" in names else latentbits.BernoulliMixture
+
+    def fit(self, X, y=None, sample_weight=None):
+        raise np.linalg.LinAlgError("singular")
+
+    monkeypatch.setattr(failing, "fit", fit)
+    model = StackedFill(random_state=0).adopt(found, table, 60.0)
+    assert model.member_names_ and not any(isinstance(one, failing) for one in model.members_)
+    assert model.log_loss_ == pytest.approx(found.stack_of(model.member_names_).log_loss)
+    monkeypatch.undo()
+    same = StackedFill(random_state=0).adopt(found, table, 0.0, names=model.member_names_)
+    assert (same.impute(table) == model.impute(table)).all()  # as a plan repeats it
+
+
+def test_long_tables_are_fitted_to_some_rows(table):
+    found = latentbits.compare(table, ["mixture"], n_components=[3], folds=1, budget=5, rows=0.0)
+    long = np.vstack([table] * 40)
+    began = time.perf_counter()
+    model = StackedFill(random_state=0).adopt(found, long, 1e-6)
+    assert time.perf_counter() - began < 20 and len(model.members_) == 1
+    assert not np.isnan(model.impute(long)).any()
+
+
+def test_tables_with_few_known_cells_are_filled(table):
+    few = np.where(np.random.default_rng(1).random((60, 2)) < 0.9, np.nan, 1.0)
+    few[:3, 0], few[3:6, 1] = 0.0, 0.0
+    assert not np.isnan(StackedFill(time_limit=1, random_state=1).fit(few).impute(few)).any()
+
+
+def test_sparse_tables_stay_sparse(table):
+    sparse = sp.csr_array(table)
+    model = Imputer(["mixture"], time_limit=2.0, add_indicator=True, random_state=0).fit(sparse)
+    out, blank = model.transform(sparse), np.isnan(table)
+    assert sp.issparse(out) and (out.toarray()[:, 10:] == blank[:, model.features_with_blanks_]).all()
+    with pytest.raises(ValueError, match="input_features"):
+        model.get_feature_names_out(["a"])
 
 
 # The transformer.

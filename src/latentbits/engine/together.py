@@ -14,6 +14,7 @@ from typing import Any
 from joblib import Parallel, delayed
 
 from ..data.dask import on_cluster
+from ..errors import ClusterError
 
 
 def active_client() -> Any:
@@ -132,7 +133,10 @@ class InHand:
         self.waiting.clear()
 
     def start(self, key: Any, function: Callable[..., Any], shared: Any, call: tuple[Any, ...]) -> None:
-        """Begin ``function(shared, *call)``; ``shared`` is sent to the workers once for calls one after the other."""
+        """Begin ``function(shared, *call)``.
+
+        To the workers of a client ``shared`` is sent once for calls one after the other, to a process with every call.
+        """
         if self.client is not None:
             self.waiting[self._on_workers(function, shared, call)] = key
         elif self.n_jobs == 1:
@@ -164,8 +168,15 @@ class InHand:
             return key, function(shared, *call)
         from concurrent import futures
 
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
         done = next(iter(futures.wait(list(self.waiting), return_when=futures.FIRST_COMPLETED).done))
-        result = done.result()
+        try:
+            result = done.result()
+        except TerminatedWorkerError:
+            raise ClusterError(
+                "a process that was fitting has been ended from outside, most likely because memory ran out; use fewer jobs."
+            ) from None
         return self.waiting.pop(done), result
 
 

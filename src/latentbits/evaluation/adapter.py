@@ -126,6 +126,12 @@ class AdaptedModel:
         """The same for single cells (m,)."""
         return self.predict_cells(block, precomputed)[rows, columns]
 
+    def sample_cells(
+        self, block: Block, precomputed: None, rows: Places, columns: Places, by_row: Float, by_cell: Float
+    ) -> Any:
+        """A draw of single cells, each on its own."""
+        return by_cell < self.predict_cells_at(block, precomputed, rows, columns)
+
 
 def _table(source: Source) -> tuple[Any, Any]:
     """The whole table (n, D), and where it is unknown; such models work on dense tables."""

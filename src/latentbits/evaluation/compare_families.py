@@ -34,15 +34,17 @@ from .plan import (
     FEW_CELLS,
     MOST_FOLDS,
     Plan,
+    check_plan,
     checked_budget,
     held_rows,
     rows_within,
 )
-from .race import Clock, Race
+from .race import FEWEST_FAMILIES, Clock, Race
 from .scores import Answers, Questions, paired
 from .search import Point, Tried, options_told
 
 WORTH_PROCESSES = 30.0  # seconds of a budget from which on fits have processes of their own
+FEWEST_CELLS = 100  # known ones, of columns that vary
 # Paired standard errors from the best within which families have more draws, if time is short, and shorter; draws may take
 # this much more than the budget, because verdicts hang on them.
 CONTENDING, OVER = (4.0, 2.0), 1.2
@@ -92,8 +94,9 @@ def compare(
     n_components : iterable of int or dict, optional
         Sizes to choose from, for all families or by name; by default the search is open-ended.
     budget : float, optional
-        About how many seconds it may take here; by default a minute for small tables to ten minutes for large ones.  On
-        the same rows a larger budget does what a smaller one does, and more.
+        About how many seconds it may take here; by default a minute for small tables to ten minutes for large ones, and
+        compiling kernels at their first use on a machine.  On the same rows the search of every family begins with what it
+        does within a smaller budget.
     random_state : int
         Which cells and rows, and the seeds of the fits.
     n_jobs : int, optional
@@ -107,7 +110,8 @@ def compare(
     client : distributed.Client, optional
         Whose workers do the fits, as many at a time as they have threads; by default the active client, if there is one.
     plan : Plan, optional
-        Of an earlier comparison of the same table (``found.plan``): do exactly what it did, however long that takes.
+        Of an earlier comparison of the same table and models (``found.plan``): do exactly what it did, however long that
+        takes.  Without it the clock decides how far every search comes, so that a busier machine may try less.
 
     Returns
     -------
@@ -143,8 +147,8 @@ def compare(
     table = TableSize(n_rows, n_columns, sums.n_ones + sums.n_unknown)
     n_held = held_rows(n_rows, rows)
     n_fitted = rows_within(table, n_held, candidates, budget, cells) if plan is None else plan.n_rows
-    if plan is not None and (plan.n_held != n_held or not 0 < plan.n_rows <= n_rows - n_held):
-        raise InputError("compare: the plan is that of another table; take it out to search anew.")
+    if plan is not None:
+        candidates = check_plan(plan, candidates, n_rows, n_held)
     cells = min(cells, MOST_CELLS / (n_fitted * n_columns))
     n_draws = folds or (DRAWS if n_fitted * n_columns >= FEW_CELLS else DRAWS_IF_FEW)
     who = [
@@ -160,7 +164,9 @@ def compare(
     job = _Job(
         source,
         table,
-        Plan(n_draws if plan is None else plan.n_folds, n_fitted, n_held),
+        Plan(
+            n_draws if plan is None else plan.n_folds, n_fitted, n_held, budget=budget if plan is None else plan.budget
+        ),
         np.flatnonzero(varying(source)),
         cells,
         int(random_state),
@@ -188,13 +194,21 @@ def too_small(source: Source) -> str | None:
             f"the table has {n_rows} rows and {n_columns} columns; hiding cells needs at least 20 rows, 2 columns "
             "and 100 cells. Fit a small model to it instead."
         )
-    n_varying = int(varying(source).sum())
+    known, n_varying = _known_of_varying(source), int(varying(source).sum())
     if n_varying < 2:
         return (
             f"{n_varying} of the {n_columns} columns vary (the others have one value, or none, throughout); there "
             "is nothing to compare. Is the coding right (--one, --zero, --binarize)?"
         )
+    if known < FEWEST_CELLS:
+        return f"only {known:,.0f} cells of columns that vary are known; hiding a tenth of them leaves nothing to compare on."
     return None
+
+
+def _known_of_varying(source: Source) -> float:
+    """Known cells of columns that vary."""
+    sums, _ = table_sums(sweep_of(source, 1))
+    return float(sums.observed[varying(source)].sum())
 
 
 def varying(source: Source) -> Any:
@@ -266,7 +280,7 @@ class _Job:
     def run(self, candidates: list[Candidate]) -> Comparison:
         """The search, all draws, then the result."""
         race = self.raced(candidates)
-        fitted = [one for one in candidates if one.name not in race.left_out]
+        fitted = self.affordable(race, [one for one in candidates if one.name not in race.left_out])
         points = {one.name: race.runners[one.name].best for one in fitted}
         chosen = {
             name: race.runners[name].fits[0].point if best is None else best.point for name, best in points.items()
@@ -365,12 +379,15 @@ class _Job:
             return [one for one in fitted if fold < self.repeat.draws.get(one.name, 0)]
         if fold == 0:
             return fitted
-        sound = [one for one in fitted if answers[one.name] and not answers[one.name][0].about.note]
+        failed = {name for name, parts in answers.items() if any(part.probabilities is None for part in parts)}
+        sound = [one for one in fitted if answers[one.name] and one.name not in failed]
         front = [one for one in sound if ended[one.name] != BEHIND and len(answers[one.name]) == fold]
         if self.all_draws or self.fits_in(front):
             return front
         losses = {one.name: log_losses(questions[0].values, answers[one.name][0].probabilities) for one in front}
         families = [one.name for one in front if one.is_family]
+        if not families:
+            return []
         best = min(families, key=lambda name: float(losses[name].mean()))
         apart = {name: paired(losses[name], losses[best], questions[0].rows).z for name in losses}
         for most in CONTENDING:
@@ -378,6 +395,24 @@ class _Job:
             if self.fits_in(contending):
                 return contending
         return []
+
+    def affordable(self, race: Race, searched: list[Candidate]) -> list[Candidate]:
+        """Who is compared: all, unless that would take much longer than the budget; then those that the search found best."""
+        if self.repeat is not None:
+            return searched
+        wanted = {one.name: race.seconds_in_full(race.runners[one.name]) / self.hand().width for one in searched}
+        order = sorted(searched, key=lambda one: (not (one.asked or one.is_baseline), race.best_loss(one.name)))
+        end, kept, n_families = self.clock.elapsed(), set(), 0
+        for one in order:
+            end += wanted[one.name]
+            needed = one.asked or one.is_baseline or (one.is_family and n_families < FEWEST_FAMILIES)
+            if needed or end <= OVER * self.clock.budget:
+                kept.add(one.name)
+                n_families += one.is_family
+            else:
+                end -= wanted[one.name]
+                race.left_out[one.name] = wanted[one.name]
+        return [one for one in searched if one.name in kept]
 
     def fits_in(self, models: list[Candidate]) -> bool:
         """Whether there is time for one more fit of each."""

@@ -20,10 +20,11 @@ from .scores import (
     auc,
     calibration_curve,
     calibration_error,
+    fit_variance,
     paired,
     wide_calibration_error,
 )
-from .search import Point, options_told
+from .search import Point, larger, options_told
 from .stacking import Stack, stacked
 from .verdict import APART, SOMETHING, Words
 
@@ -106,7 +107,8 @@ class Comparison:
             why = "; ".join(f"{name}: {fits[0].note}" for name, fits in about.items() if name not in said and fits)
             raise FitError(f"compare: no family could be fitted ({why}).")
         best = _best_of(families, losses)
-        against = {name: _apart(losses[name], losses[best], asked) for name in said}
+        excess = _excess(families, best, losses, asked)
+        against = {name: _apart(losses[name], losses[best], asked, excess) for name in said}
         rows_best = _best_rows(said)
         table = []
         for one in candidates:
@@ -119,12 +121,17 @@ class Comparison:
                 row.update(_row_scores(one.name, rows_best, said, held))
             table.append(row)
         table.sort(key=lambda row: row.get("log_loss", np.inf))
-        finding = _finding(best, against)
+        others = ["tree", *(one.name for one in candidates if one.is_rival and one.name in said)]
+        over = {name: _apart(losses["independent"], losses[name], asked, excess).z for name in (best, *others)}
+        finding = _finding(best, against, max(over.values()))
         several = next(
             (row["model"] for row in table if row["structure"] in SEVERAL_CAUSES and "log_loss" in row), None
         )
-        rival = next((one.name for one in candidates if one.is_rival and _wins(against.get(one.name))), None)
-        chosen = _easiest(table, best)
+        winning = [one.name for one in candidates if one.is_rival and _wins(against.get(one.name))]
+        rival = min(winning, key=lambda name: against[name].difference, default=None)
+        if rival is not None and over[rival] < SOMETHING:
+            rival = None  # it does not find anything either
+        chosen = _easiest(table, best, families)
         words = Words(table, {one.name: one for one in candidates}, best, finding, rival, against, asked, plan)
         for row in table:
             row["standing"] = words.standing(row)
@@ -207,18 +214,24 @@ class Comparison:
         return self.stack_of([name for name in names if name in self.answers])
 
     def stack_of(self, names: list[str]) -> Stack:
-        """The same of models that are named, on the cells that all of them were asked about."""
-        asked = np.isfinite([self.answers[name] for name in names]).all(axis=0)
+        """The same of models that are named, on the cells that all of them were asked about.
+
+        The log-loss is that of the best family in the table, more or less by the difference on these cells.
+        """
+        names = [one.name for one in self.candidates if one.name in names]  # in one order, whoever asks
+        asked = np.isfinite([self.answers[name] for name in (*names, self.best_)]).all(axis=0)
         rows, columns, values = (part[asked] for part in self.questions[:3])
-        return stacked({name: self.answers[name][asked] for name in names}, Questions(rows, columns, values))
+        found = stacked({name: self.answers[name][asked] for name in names}, Questions(rows, columns, values))
+        here = float(log_losses(values, self.answers[self.best_][asked]).mean())
+        return Stack(found.weights, self.row(self.best_)["log_loss"] + found.log_loss - here)
 
     def __repr__(self) -> str:
         return self.verdict
 
 
-def _easiest(table: list[dict[str, Any]], best: str) -> str:
+def _easiest(table: list[dict[str, Any]], best: str, families: list[str]) -> str:
     """The family that comes first in the order of reading among those that may as well be the best."""
-    near = [row["model"] for row in table if "log_loss" in row and row["above_best"] <= row["se"]]
+    near = [row["model"] for row in table if row["model"] in families and row["above_best"] <= row["se"]]
     return min((name for name in near if name in BY_NAME), key=lambda name: BY_NAME[name].reading, default=best)
 
 
@@ -229,11 +242,24 @@ def _best_of(families: list[str], losses: dict[str, Any]) -> str:
     return min((name for name in families if n_asked[name] == most), key=lambda name: float(losses[name].mean()))
 
 
-def _apart(first: Any, second: Any, asked: Questions) -> Paired:
+def _apart(first: Any, second: Any, asked: Questions, excess: float = 0.0) -> Paired:
     """How much worse the first is, over the cells that both were asked about."""
     both = np.isfinite(first) & np.isfinite(second)
     draws = None if asked.draws is None else asked.draws[both]
-    return paired(first[both], second[both], asked.rows[both], draws)
+    return paired(first[both], second[both], asked.rows[both], draws, excess)
+
+
+def _excess(families: list[str], best: str, losses: dict[str, Any], asked: Questions) -> float:
+    """Variance of a draw's mean difference that its cells do not explain: that of fits, over all families together."""
+    if asked.draws is None:
+        return 0.0
+    found = []
+    for name in families:
+        both = np.isfinite(losses[name]) & np.isfinite(losses[best])
+        if name != best:
+            found.append(fit_variance(losses[name][both] - losses[best][both], asked.rows[both], asked.draws[both]))
+    known = [value for value in found if value is not None]
+    return max(0.0, float(np.median(known))) if known else 0.0
 
 
 def _wins(against: Paired | None) -> bool:
@@ -255,7 +281,9 @@ def _settings_of(one: Candidate, fits: list[Fitted], search: list[dict[str, Any]
     if not notes and unsettled:
         notes = [f"not settled in {unsettled} of {len(fits)} fits"]
     ended, sizes = plan.ended.get(one.name, ""), [measure(fit["size"]) for fit in search if fit["size"] is not None]
-    grows = point.size is not None and len(set(sizes)) > 1 and measure(point.size) >= max(sizes) and not one.limit
+    largest = point.size is not None and bool(sizes) and measure(point.size) >= max(sizes)
+    # The time was over, the user named no larger one, or the rows bear none.
+    cut = ended == TIME or (len(set(sizes)) > 1 and (bool(one.named) or larger(point.size, plan.n_rows) is None))
     return {
         "size": point.size,
         "size_text": size_text(point.size, one.limit),
@@ -263,8 +291,8 @@ def _settings_of(one: Candidate, fits: list[Fitted], search: list[dict[str, Any]
         "options_text": options_told(dict(point.options)),
         "n_tried": len(search),
         "ended": ended,
-        "at_edge": bool(grows and (ended == TIME or one.named)),
-        "n_draws": len(fits),
+        "at_edge": bool(largest and cut and not (one.limit and ended != TIME)),
+        "n_draws": 0 if one.name in plan.left_out else len(fits),
         "note": notes[0] if notes else "",
     }
 
@@ -312,8 +340,10 @@ def _row_scores(name: str, best_of: dict[str, str], said: dict[str, Answers], he
     return out
 
 
-def _finding(best: str, against: dict[str, Paired]) -> str:
-    """Whether anything is hidden in the table."""
-    if best == "independent" or against["independent"].z < SOMETHING:
+def _finding(best: str, against: dict[str, Paired], most: float) -> str:
+    """Whether anything is hidden in the table; ``most`` is the z of the best of all models over independent columns."""
+    if most < SOMETHING:
         return "nothing"
-    return "pairs" if against["tree"].difference <= 0 else "structure"
+    if against["tree"].difference <= 0 or against["independent"].z < SOMETHING:
+        return "pairs" if against["tree"].difference < against["independent"].difference else "nothing"
+    return "structure"

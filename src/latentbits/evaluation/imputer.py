@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..base import quiet
 from ..base.common import seed_of
 from ..base.options import Check, Flag, Positive, Whole
 from ..base.sklearn_api import BaseEstimator, TransformerMixin, check_is_fitted
-from ..data.block import UNKNOWN
 from ..data.giving_back import like
 from ..data.holdout import RowsSource
 from ..data.rng import stream
 from ..data.source import Source
 from ..errors import InputError, LatentBitsWarning
-from .stacked_fill import StackedFill, StackModel, fitted_member, members_within
+from .stacked_fill import StackedFill, StackModel, fitted_member, seconds_of_fit
 
 # Of a time limit, if several completed tables are asked for: for the stack; the rest is for fits to rows drawn anew.
 STACKING = 0.6
@@ -33,7 +33,8 @@ class Imputer(TransformerMixin, BaseEstimator):
         "auto": all families of this package, and logistic regression and gradient boosting of every column; "all": the
         families alone; or names and models as in :func:`latentbits.compare`.
     time_limit : float
-        About how many seconds a fit may take.
+        About how many seconds a fit may take, beside compiling kernels at their first use on a machine.  How much is tried
+        in that time depends on the machine.
     n_imputations : int
         Completed tables that :meth:`transform_multiple` draws.
     add_indicator : bool
@@ -121,7 +122,9 @@ class Imputer(TransformerMixin, BaseEstimator):
         if hasattr(self.stack_, "feature_names_in_"):
             self.feature_names_in_ = self.stack_.feature_names_in_
         source = self._opened(X)
-        self.features_with_blanks_ = np.flatnonzero((_codes(source) == UNKNOWN).any(axis=0))
+        blanks = (source.block(b).unknown for b in range(source.n_blocks))
+        found = [np.unique(marks.lists()[1]) for marks in blanks if marks is not None]
+        self.features_with_blanks_ = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
         self._draws = self._drawn_models(source, seed) if several else []
         return self
 
@@ -130,11 +133,11 @@ class Imputer(TransformerMixin, BaseEstimator):
         found, stack = self.stack_.comparison_, self.stack_
         if found is None:
             return [stack.members_[0]] * self.n_imputations
-        # Models that can draw the blanks of a row together.
-        names = [n for n, one in zip(stack.member_names_, stack.members_) if hasattr(one._model, "sample_cells")]
-        names = names or ["mixture"]
-        names = members_within(found, names, self.time_limit * (1 - STACKING) / self.n_imputations) or names[:1]
-        shares = np.array([dict(zip(stack.member_names_, stack.weights_)).get(name, 1.0) for name in names])
+        weights = dict(zip(stack.member_names_, stack.weights_))
+        cost = {name: seconds_of_fit(found, name, source.shape[0]) for name in weights}
+        affordable = [name for name in weights if cost[name] <= self.time_limit * (1 - STACKING) / self.n_imputations]
+        names = affordable or [min(weights, key=lambda name: cost[name])]
+        shares = np.array([weights[name] for name in names])
         rng, out = stream(seed, "bootstrap"), []
         for _ in range(self.n_imputations):
             rows = np.sort(rng.integers(source.shape[0], size=source.shape[0]))
@@ -201,8 +204,23 @@ class Imputer(TransformerMixin, BaseEstimator):
         """Append what tells where blanks were."""
         if not self.add_indicator:
             return filled
-        blank = (_codes(self._opened(X)) == UNKNOWN)[:, self.features_with_blanks_].astype(np.float64)
-        cells = np.column_stack([_dense(filled), blank])
+        source, chosen = self._opened(X), self.features_with_blanks_
+        parts = [source.block(b).unknown for b in range(source.n_blocks)]
+        sizes = np.diff(source.starts)
+        blank = sp.vstack(
+            [
+                sp.csr_array((int(n), source.shape[1]))
+                if marks is None
+                else sp.csr_array(
+                    (np.ones(len(marks.lists()[1])), *marks.lists()[::-1]), shape=(int(n), source.shape[1])
+                )
+                for marks, n in zip(parts, sizes)
+            ],
+            format="csc",
+        )[:, chosen]
+        if sp.issparse(filled):
+            return type(filled)(sp.hstack([filled, blank], format="csr"))
+        cells = np.column_stack([_dense(filled), blank.toarray()])
         return like(X, cells, self.get_feature_names_out().tolist())
 
     def inverse_transform(self, X: Any) -> Any:
@@ -245,7 +263,12 @@ class Imputer(TransformerMixin, BaseEstimator):
         array of str
         """
         check_is_fitted(self, "stack_")
-        known = getattr(self, "feature_names_in_", input_features)
+        known = getattr(self, "feature_names_in_", None)
+        if input_features is not None:
+            given = [str(name) for name in input_features]
+            if len(given) != self.n_features_in_ or (known is not None and given != [str(name) for name in known]):
+                raise InputError("Imputer: input_features must be the names of the columns that were fitted.")
+            known = given
         names = [f"x{j}" for j in range(self.n_features_in_)] if known is None else [str(name) for name in known]
         more = [f"missingindicator_{names[j]}" for j in self.features_with_blanks_] if self.add_indicator else []
         return np.array([*names, *more], dtype=object)
@@ -262,11 +285,6 @@ class Imputer(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
-
-
-def _codes(source: Source) -> Any:
-    """The cells of a table (n, D)."""
-    return np.concatenate([source.block(b).codes() for b in range(source.n_blocks)])
 
 
 def _dense(X: Any) -> Any:

@@ -49,8 +49,10 @@ class Plan:
         Families that were not fitted, because there was no time, with the seconds that a fit would have taken.
     grown : dict
         Of the families that were fitted to more rows in the end: the fits in which larger sizes were tried there.
-    stack : tuple of str
-        The models that were fitted to fill blanks together, if any were.
+    stack : tuple of str or None
+        The models that were fitted to fill blanks together; None: it has not come to that, or there was nothing to fill.
+    budget : float
+        In seconds.
     """
 
     n_folds: int
@@ -61,11 +63,13 @@ class Plan:
     ended: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, float] = field(default_factory=dict)
     grown: Mapping[str, int] = field(default_factory=dict)
-    stack: tuple[str, ...] = ()
+    stack: tuple[str, ...] | None = None
+    budget: float = 0.0
 
     def sections(self) -> dict[str, dict[str, Any]]:
         """As sections of a settings file."""
-        rows = {"rows": self.n_rows, "held": self.n_held, "folds": self.n_folds, "stack": list(self.stack)}
+        rows: dict[str, Any] = {"rows": self.n_rows, "held": self.n_held, "folds": self.n_folds, "budget": self.budget}
+        rows |= {} if self.stack is None else {"stack": list(self.stack)}
         names = ("steps", "draws", "ended", "left_out", "grown")
         parts: dict[str, Mapping[str, Any]] = {name: getattr(self, name) for name in names}
         return {"plan": rows, **{f"plan.{name}": dict(part) for name, part in parts.items()}}
@@ -80,10 +84,11 @@ class Plan:
             )
             ended = {str(name): str(how) for name, how in found["ended"].items()}
             left_out = {str(name): float(seconds) for name, seconds in found["left_out"].items()}
-            stack = tuple(map(str, found["stack"]))
+            stack = None if "stack" not in found else tuple(map(str, found["stack"]))
+            budget = float(found["budget"])
         except (KeyError, TypeError, ValueError, AttributeError):
             raise InputError("the section [plan] of the settings is damaged; take it out to search anew.") from None
-        return Plan(rows["folds"], rows["rows"], rows["held"], steps, draws, ended, left_out, grown, stack)
+        return Plan(rows["folds"], rows["rows"], rows["held"], steps, draws, ended, left_out, grown, stack, budget)
 
 
 def default_budget(n_cells: int) -> float:
@@ -104,6 +109,19 @@ def checked_budget(budget: float | None, n_cells: int) -> float:
     if not budget > 0:
         raise InputError(f"compare: the budget must be above 0 seconds; got {budget!r}.")
     return float(budget)
+
+
+def check_plan(plan: Plan, candidates: list[Candidate], n_rows: int, n_held: int) -> list[Candidate]:
+    """The candidates that took part in a plan; refuse a plan of another table or of other models."""
+    if plan.n_held != n_held or not 0 < plan.n_rows <= n_rows - n_held:
+        raise InputError("compare: the plan is that of another table; take it out to search anew.")
+    missing = [one for one in candidates if one.name not in plan.steps]
+    asked = [one.name for one in missing if one.asked or one.is_baseline]
+    if asked or len(missing) == len(candidates):
+        raise InputError(
+            f"compare: the plan is that of other models: it has no {asked[0]!r}; take it out to search anew."
+        )
+    return [one for one in candidates if one not in missing]
 
 
 def held_rows(n_rows: int, share: float) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..families import TableSize
-from .candidates import Candidate, measure
+from .candidates import Candidate
 from .plan import BEHIND, FAILED, SETTLED, TIME, Plan
 from .search import Path, Point, Tried, search_path
 
@@ -67,7 +67,7 @@ class Runner:
             self.pending = self.path.send(tried)
         except StopIteration:
             self.pending, self.ended = None, SETTLED
-        if tried.losses is None and len(self.fits) == 1:
+        if tried.losses is None and len(self.fits) == 1 and not self.one.named:
             self.pending, self.ended = None, FAILED
 
     def stop(self, how: str) -> None:
@@ -77,13 +77,6 @@ class Runner:
     def spent(self) -> float:
         """Seconds that it has had."""
         return sum(fit.seconds for fit in self.fits)
-
-    @property
-    def is_growing(self) -> bool:
-        """Whether its largest size so far is its best one."""
-        if self.best is None or self.best.point.size is None:
-            return False
-        return bool(measure(self.best.point.size) >= max(measure(fit.point.size) for fit in self.fits))
 
     def last_gain(self) -> float:
         """The most that one of the last two fits gained over all before it."""
@@ -166,12 +159,18 @@ class Race:
         paces = runner.paces[-3:] or every or [1.0]
         return self.nominal(runner.one, point) * statistics.median(paces)
 
+    def best_loss(self, name: str) -> float:
+        """The loss of the best settings of a family."""
+        best = self.runners[name].best
+        return float("inf") if best is None else best.loss
+
     def seconds_in_full(self, runner: Runner) -> float:
         """Seconds of a fit with the best settings and the options of the comparison, by what it took in the search."""
         best, one = runner.best, runner.one
-        assert best is not None
+        if best is None:
+            return 0.0
         trial, full = ({**options, **dict(best.point.options)} for options in (one.trial, one.full))
-        if best.settled:  # longer fits end as soon
+        if best.settled and "max_iter" in full:  # longer fits end as soon
             return float(best.seconds * full.get("n_init", 1) / trial.get("n_init", 1))
         return float(best.seconds * one.passes(full) / one.passes(trial))
 

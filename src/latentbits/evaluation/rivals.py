@@ -66,6 +66,12 @@ class ColumnModel:
         on: Float = self.predict(Cells(block.take(asked).codes()), np.unique(columns))[places, columns]
         return on
 
+    def sample_cells(
+        self, block: Block, precomputed: None, rows: Places, columns: Places, by_row: Float, by_cell: Float
+    ) -> Any:
+        """A draw of single cells, each on its own: such models say nothing about several at once."""
+        return by_cell < self.predict_cells_at(block, precomputed, rows, columns)
+
 
 class _ByColumn(BaseEstimator):
     """What both have: the rows that are fitted, and the predictors of every column."""

@@ -44,11 +44,12 @@ class Paired:
         return self.difference / self.se
 
 
-def paired(first: Any, second: Any, groups: Any, draws: Any = None) -> Paired:
+def paired(first: Any, second: Any, groups: Any, draws: Any = None, excess: float = 0.0) -> Paired:
     """Mean of ``first - second`` over cells; cells of one group (row) are not independent of each other.
 
     With three or more ``draws`` of cells, of which each was predicted by a fit of its own, the standard error is at least
-    that of the mean over draws: fits differ, too.
+    that of the mean over draws: fits differ, too.  ``excess`` is the variance that fits add to the mean of a draw, where it
+    is known from many models.
 
     Examples
     --------
@@ -56,13 +57,22 @@ def paired(first: Any, second: Any, groups: Any, draws: Any = None) -> Paired:
     2.0
     """
     difference = np.asarray(first) - np.asarray(second)
+    if not difference.any():
+        return Paired(0.0, 0.0)
+    n_draws = 1 if draws is None else len(np.unique(draws))
+    within = _by_groups(difference, groups) ** 2 + excess / n_draws
+    return Paired(float(difference.mean()), max(float(np.sqrt(within)), _between(difference, draws)))
+
+
+def _by_groups(difference: Any, groups: Any) -> float:
+    """Standard error of a mean whose terms are alike within groups; infinite for a single group."""
     _, place = np.unique(groups, return_inverse=True)
     sums, counts = np.bincount(place, weights=difference), np.bincount(place)
-    mean, n = difference.mean(), len(counts)
+    n = len(counts)
     if n < 2:
-        return Paired(float(mean), float("inf"))
-    spread = ((sums - mean * counts) ** 2).sum() * n / (n - 1)
-    return Paired(float(mean), max(float(np.sqrt(spread) / len(difference)), _between(difference, draws)))
+        return float("inf")
+    spread = ((sums - difference.mean() * counts) ** 2).sum() * n / (n - 1)
+    return float(np.sqrt(spread) / len(difference))
 
 
 def _between(difference: Any, draws: Any) -> float:
@@ -71,6 +81,15 @@ def _between(difference: Any, draws: Any) -> float:
         return 0.0
     means = np.array([difference[draws == draw].mean() for draw in found])
     return float(means.std(ddof=1) / np.sqrt(len(means)))
+
+
+def fit_variance(difference: Any, groups: Any, draws: Any) -> float | None:
+    """Variance of the means of draws beyond what their cells explain, an estimate that may be negative; None of few draws."""
+    found = np.unique(draws)
+    if len(found) < ENOUGH_DRAWS:
+        return None
+    within = np.mean([_by_groups(difference[draws == draw], groups[draws == draw]) ** 2 for draw in found])
+    return float(len(found) * _between(difference, draws) ** 2 - within)
 
 
 def auc(values: Any, probabilities: Any) -> float:

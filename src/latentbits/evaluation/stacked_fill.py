@@ -17,9 +17,11 @@ from ..base.options import BitOptions, Check, Flag, Positive, Whole, option_fiel
 from ..base.saving import SavesMixin
 from ..base.sklearn_api import BaseEstimator
 from ..data.block import Block, Float
+from ..data.holdout import RowsSource
+from ..data.rng import stream
 from ..data.source import Source
 from ..engine.protocols import Places
-from ..errors import InputError, LatentBitsWarning
+from ..errors import FitError, InputError, LatentBitsError, LatentBitsWarning
 from .compare_families import compare, too_small
 from .comparison import Comparison
 
@@ -85,7 +87,8 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         Whether models that claim no hidden structure take part, too: logistic regression and gradient boosting of every
         column.  They cannot be saved.
     time_limit : float
-        About how many seconds a fit may take.
+        About how many seconds a fit may take, beside compiling kernels at their first use on a machine.  How much is tried
+        in that time depends on the machine.
     random_state : int, RandomState or None
         Which cells are hidden, and the seeds of the fits.
     n_jobs : int or None
@@ -191,17 +194,40 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         -------
         self
         """
-        source, known = self._open(X, reset=True), dict(known or {})
-        stack = found.stack(self.outside) if names is None else found.stack_of(list(names))
-        within = members_within(found, list(stack.weights), seconds if names is None else np.inf, known)
-        if within != list(stack.weights):
-            stack = found.stack_of(within)
-        seed = seed_of(self.random_state)
-        members = [
-            known[name] if name in known else fitted_member(found, name, source, seed, self.n_jobs)
-            for name in stack.weights
-        ]
+        source, fitted = self._open(X, reset=True), dict(known or {})
+        chosen = list(found.stack(self.outside).weights) if names is None else list(names)
+        if names is None:
+            chosen = members_within(found, chosen, seconds, source.shape[0], fitted)
+        while True:  # members that fail, or have no weight beside those that are left, are left out
+            weights = found.stack_of(chosen).weights
+            fitted.update(self._fitted(found, [name for name in weights if name not in fitted], source, seconds))
+            left = [name for name in weights if name in fitted]
+            if left == chosen:
+                break
+            if not left:
+                raise FitError("StackedFill: none of the models that count could be fitted to the whole table.")
+            chosen = left
+        stack = found.stack_of(chosen)
+        members = [fitted[name] for name in stack.weights]
         return self._keep(members, list(stack.weights), np.array(list(stack.weights.values())), stack.log_loss, found)
+
+    def _fitted(self, found: Comparison, names: list[str], source: Source, seconds: float) -> dict[str, Any]:
+        """Models by name, fitted to a table, or to some of its rows where a fit would take too long; not those that fail."""
+        seed, out = seed_of(self.random_state), {}
+        for name in names:
+            n_rows, wanted = source.shape[0], seconds_of_fit(found, name, source.shape[0])
+            few = max(found.plan.n_rows, int(n_rows * seconds / max(wanted, 1e-9)))
+            rows = source if few >= n_rows else RowsSource(source, some_of(n_rows, few, seed))
+            try:
+                out[name] = fitted_member(found, name, rows, seed, self.n_jobs)
+            except (LatentBitsError, ArithmeticError, np.linalg.LinAlgError, MemoryError):
+                continue
+        return out
+
+    def __getstate__(self) -> Any:
+        """All but how the members were found, as in :meth:`save`."""
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
+        return {**state, "comparison_": None}
 
     def _keep(
         self, members: list[Any], names: list[str], weights: Any, log_loss: float, found: Comparison | None
@@ -252,18 +278,28 @@ def _alone(source: Source) -> list[Any]:
         return [BernoulliMixture(1, n_init=1, random_state=0).fit(source)]
 
 
+def seconds_of_fit(found: Comparison, name: str, n_rows: int) -> float:
+    """About what a fit to so many rows takes, by those of the comparison."""
+    return found.fit_seconds(name) * n_rows / max(1, found.plan.n_rows)
+
+
 def members_within(
-    found: Comparison, names: list[str], seconds: float, known: Mapping[str, Any] | None = None
+    found: Comparison, names: list[str], seconds: float, n_rows: int, known: Mapping[str, Any] | None = None
 ) -> list[str]:
-    """The models that can be fitted again in so many seconds, by what they took; always the first, and known ones."""
+    """The models that can be fitted in so many seconds, by what they took; always the first, and known ones."""
     kept: list[str] = []
     spent = 0.0
     for name in names:
-        wanted = 0.0 if known and name in known else found.fit_seconds(name)
+        wanted = 0.0 if known and name in known else seconds_of_fit(found, name, n_rows)
         if not kept or spent + wanted <= seconds:
             kept.append(name)
             spent += wanted
     return kept
+
+
+def some_of(n_rows: int, n: int, seed: int) -> Any:
+    """So many rows drawn at random, ascending."""
+    return np.sort(stream(seed, "rows", 0).permutation(n_rows)[:n])
 
 
 def fitted_member(found: Comparison, name: str, source: Any, seed: int, n_jobs: int | None) -> Any:

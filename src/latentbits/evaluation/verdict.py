@@ -7,7 +7,7 @@ from typing import Any
 
 from ..families import STORIES
 from .candidates import Candidate
-from .plan import BEHIND, Plan
+from .plan import BEHIND, TIME, Plan
 from .scores import ENOUGH_DRAWS, Paired, Questions
 
 # In paired standard errors.  The best of ten families is the luckiest of ten, so that finding anything at all takes more.
@@ -17,7 +17,10 @@ SOMETHING = 2.5
 
 
 # How a model stands to the best family.
-STANDINGS = ("best", "better", "near", "worse", "improving", "behind", "clearly worse", "left out", "failed")
+STANDINGS = (
+    *("best", "better", "near", "worse", "clearly worse"),
+    *("improving", "hardly searched", "behind", "left out", "failed"),  # of these more time might bring more
+)
 
 
 def _joined(words: list[str]) -> str:
@@ -56,6 +59,11 @@ class Words:
     def headline(self) -> str:
         """What the best families say about rows."""
         if self.finding == "nothing":
+            if self.rival is not None:
+                return (
+                    "No family predicts hidden cells better than independent columns do, but "
+                    f"{self.scored[self.rival]['title']}, which claims no hidden structure, does."
+                )
             return "Nothing to find: no family predicts hidden cells better than independent columns do."
         scored = self.scored
         families = [name for name in scored if self.candidates[name].is_family]
@@ -69,15 +77,18 @@ class Words:
         if self.finding == "pairs":
             return "Columns depend on each other in pairs: no family with hidden causes predicts better than a tree of pairs."
         if self.rival is not None:
+            best = "the best says" if len(stories) == 1 else "the best, which cannot be told apart, say"
             return (
                 f"{scored[self.rival]['title'].capitalize()}, which claims no hidden structure, predicts better than every "
-                f"family; of the families the best says: {STORIES[stories[0]]}."
+                f"family; of the families {best}: {'; or '.join(STORIES[s] for s in stories)}."
             )
         tried = [row for row in self.table if self.candidates[row["model"]].is_family and self.was_tried(row)]
         if len(tried) == 1 and len(stories) == 1:
             return f"One family was tried, {tried[0]['title']}: {STORIES[stories[0]]}."
         if len(stories) == 1:
             story = STORIES[stories[0]]
+            if not self.is_enough or self.is_unfinished(stories[0]):
+                return f"As far as was tried, {story}."
             return f"{story[0].upper()}{story[1:]}."
         who = "the data" if self.is_enough and not self.is_unfinished() else "these fits"
         return f"One of these, and {who} cannot tell which: {'; or '.join(STORIES[s] for s in stories)}."
@@ -86,15 +97,19 @@ class Words:
         """Whether there was time for a model."""
         return row["model"] not in self.plan.left_out
 
-    def is_unfinished(self) -> bool:
-        """Whether a family was still getting better when the time was over."""
-        return any(row["at_edge"] for row in self.scored.values())
+    def is_unfinished(self, but: str = "") -> bool:
+        """Whether more time might bring more to a family, of other stories than one."""
+        open_ended = ("improving", "hardly searched", "left out")
+        families = [row for row in self.table if self.candidates[row["model"]].is_family and row["structure"] != but]
+        return any(self.standing(row) in open_ended or row["at_edge"] for row in families)
 
     def verdict(self, chosen: str) -> str:
         """All that belongs to the headline."""
         top, alone = self.scored[self.best], self.scored["independent"]["log_loss"]
         if self.finding == "nothing":
             gain = self.against["independent"]
+            if self.rival is not None:
+                return " ".join([*self.outside(top), *self.left_out()])
             lines = [
                 f"The best of them, {_named(top)}, {'gains' if gain.difference > 0 else 'loses'} "
                 f"{abs(gain.difference):.4f} nats per cell (standard error {gain.se:.4f}, {len(self.asked.values):,} hidden "
@@ -161,9 +176,12 @@ class Words:
             return "near"
         if row["ended"] == BEHIND:
             return "behind"
+        if row["ended"] == TIME and row["n_tried"] <= 1:
+            return "hardly searched"
         if row["at_edge"]:
             return "improving"
-        return "clearly worse" if z > CLEARLY and self.is_enough else "worse"
+        fits = min(row["n_draws"], self.scored[self.best]["n_draws"])
+        return "clearly worse" if z > CLEARLY and fits >= ENOUGH_DRAWS and row["ended"] != TIME else "worse"
 
     def rivals(self) -> list[str]:
         """The other families, by how far they are from the best."""
@@ -184,6 +202,8 @@ class Words:
             lines.append(
                 f"Worse so far, but still improving at the largest size that was tried: {_joined(groups['improving'])}."
             )
+        if groups["hardly searched"]:
+            lines.append(f"Worse in the one fit that there was time for: {_joined(groups['hardly searched'])}.")
         if groups["behind"]:
             lines.append(f"Stopped, too far behind to catch up: {'; '.join(groups['behind'])} behind.")
         if groups["clearly worse"]:

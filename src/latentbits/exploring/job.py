@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -263,6 +263,7 @@ class _Job:
         if found.multi_cause_ is not None and found.multi_cause_ != found.chosen_:
             several = self.timed("refit several", lambda: self.fitted_family(found, found.multi_cause_, "several"))
         stack = self.timed("stack", lambda: self.stacked(found, winner)) if facts.n_unknown else None
+        found = replace(found, plan=Plan.of_sections(self.plan_written()))
         whole = self.analysed(facts, found, winner, several, stack)
         self.say(0.98, "writing")
         write_all(whole)
@@ -347,7 +348,7 @@ class _Job:
 
     def grown(self, one: Candidate, point: Point, n_rows: int) -> Point:
         """The size that so many rows bear; it is written down with the plan."""
-        known = None if self.repeat is None else self.repeat.grown.get(one.name, 0)
+        known = None if self.repeat is None else self.repeat.grown.get(one.name)
         rows = some_rows(self.source, n_rows, self.seed)
         found = grown(self.source, rows, one, point, LAST_FIT * self.budget, self.seed, known)
         self.write_settings(**{"plan.grown": {one.name: len(found.tried)}})
@@ -374,6 +375,8 @@ class _Job:
     def budget(self) -> float:
         """Nominal seconds of the comparison."""
         asked = self.settings["explore"].get("budget")
+        if self.repeat is not None:
+            return self.repeat.budget
         return default_budget(self.source.shape[0] * self.source.shape[1]) if asked is None else float(asked)
 
     def fitted(self, one: Candidate, point: Point, role: str, n_rows: int) -> Any:
@@ -417,9 +420,8 @@ class _Job:
 
     def stacked(self, found: Comparison, winner: FittedFamily) -> StackedFill | None:
         """The models that fill blanks together, fitted to the whole table within a share of the budget."""
-        too_long = self.source.shape[0] > found.plan.n_rows + found.plan.n_held
-        if too_long or (self.repeat is not None and not self.repeat.stack):
-            return None  # blanks are filled by the family that is read
+        if self.source.shape[0] > found.plan.n_rows + found.plan.n_held:
+            return None  # too long a table: blanks are filled by the family that is read
         self.say(0.88, "models that fill blanks together: fitting")
         known = {winner.candidate.name: winner.model}
         names = None if self.repeat is None else self.repeat.stack
@@ -428,6 +430,11 @@ class _Job:
         )
         self.write_settings(plan={"stack": stack.member_names_})
         return stack
+
+    def plan_written(self) -> dict[str, Any]:
+        """The section ``plan`` of ``run.toml``."""
+        inner = {name.partition(".")[2]: part for name, part in self.settings.items() if name.startswith("plan.")}
+        return {**self.settings["plan"], **inner}
 
     def write_settings(self, **known: dict[str, Any]) -> None:
         """Write ``run.toml`` anew with what is known by now."""

@@ -46,11 +46,7 @@ def to_toml(sections: dict[str, dict[str, Any]]) -> str:
     lines = []
     for section, values in sections.items():
         lines.append(f"[{section}]")
-        lines += [
-            f"{_value(k) if not k.replace('-', '').replace('_', '').isalnum() or not k.isascii() else k} = {_value(v)}"
-            for k, v in values.items()
-            if v is not None
-        ]
+        lines += [f"{_key(k)} = {_value(v)}" for k, v in values.items() if v is not None]
         lines.append("")
     return "\n".join(lines)
 

@@ -70,7 +70,7 @@
   if (data.comparison === null) at("families").remove();
   else (function families() {
     const rows = data.comparison.rows, plan = data.comparison.plan;
-    at("families-hint").textContent = "Log-loss of cells that no model saw, in nats per cell; smaller is better. The bars are two standard errors of the difference to the best family, paired cell by cell: each difference has its own, so that a larger one can be less sure. Squares are the baselines.";
+    at("families-hint").textContent = "Log-loss of cells that no model saw, in nats per cell; smaller is better. The bars are two standard errors of the difference to the best family, paired cell by cell: each difference has its own, so that a larger one can be less sure. Squares claim no hidden structure.";
     const scored = rows.filter((r) => r.log_loss !== undefined);
     const width = Math.max(300, Math.min(760, at("family-plot").clientWidth || 760)), left = Math.round(Math.min(250, 0.45 * width)), height = 26 * scored.length + 46, right = 22;
     const low = Math.min(...scored.map((r) => r.log_loss - 2 * (r.se || 0))), high = Math.max(...scored.map((r) => r.log_loss + 2 * (r.se || 0)));
