@@ -121,6 +121,8 @@ class Search:
         Whether its size is a number of components.
     limit : bool
         Whether its size is only the most components that it may use.
+    within_columns : bool
+        Whether more components than columns say nothing that fewer do not: log odds of rank D have no more scales than D.
     """
 
     first: Any = None
@@ -132,6 +134,7 @@ class Search:
     options: Callable[[Any], Mapping[str, Any]] = field(default=lambda size: {})
     sized: bool = True
     limit: bool = False
+    within_columns: bool = False
 
 
 @dataclass(frozen=True)
@@ -350,6 +353,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=8,
         search=Search(
             first=1,
+            within_columns=True,
             tuned=(Tuning("ridge", (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), 2),),
             cost=Cost(2e-4, rows=1.7e-6, marks=4.7e-8, cells=2.3e-8, per_row=6.4e-7, per_mark=4.2e-8),
             trial={"n_init": 1, "max_iter": 30},
@@ -369,6 +373,7 @@ FAMILIES: tuple[Family, ...] = (
         reading=5,
         search=Search(
             first=1,
+            within_columns=True,
             tuned=(Tuning("ridge", (0.001, 0.1, 0.3, 1.0, 3.0), 2),),
             cost=Cost(9e-4, per_row=3e-7, per_cell=4e-8),
             trial={"n_init": 1, "max_iter": 25},

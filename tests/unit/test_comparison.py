@@ -31,7 +31,7 @@ from latentbits.evaluation.scores import (
     paired,
     wide_calibration_error,
 )
-from latentbits.evaluation.search import Point, Tried, larger, search_path
+from latentbits.evaluation.search import Point, Tried, larger, most_components, search_path
 from latentbits.families import FAMILIES, TableSize, Tuning
 
 QUICK = {"folds": 1, "n_components": [2, 3], "budget": 5}
@@ -116,7 +116,7 @@ def test_calibration():
 def searched(one, loss, n_rows=1000, noise=0.0):
     """Points that a family tries if settings have these losses, and the best of them."""
     rng = np.random.default_rng(0)
-    path, points = search_path(one, n_rows, np.arange(200)), []
+    path, points = search_path(one, most_components(one, n_rows, 50), np.arange(200)), []
     point = next(path)
     while True:
         points.append(point)
@@ -141,7 +141,9 @@ def test_sizes_double_until_the_loss_stops_falling_and_are_refined():
     assert [point.size[0] for point in points] == [5, 7, 10, 14, 20]
     points, _ = searched(family(), lambda size, options: 0.3, noise=0.01)  # noise: not for ever
     assert len({point.size for point in points}) <= 6
-    assert larger(200, 600) is None and larger((60, 60), 10) is None
+    assert larger(200, 150) is None and larger((60, 60), 10) is None
+    points, _ = searched(family(1, within_columns=True), lambda size, options: 1.0 / size)  # of 50 columns
+    assert max(point.size for point in points) <= 50
 
 
 def test_regularisers_are_searched_and_sizes_again_with_them():

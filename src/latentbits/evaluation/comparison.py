@@ -24,7 +24,7 @@ from .scores import (
     paired,
     wide_calibration_error,
 )
-from .search import Point, larger, options_told
+from .search import Point, larger, most_components, options_told
 from .stacking import Stack, stacked
 from .verdict import APART, SOMETHING, Words
 
@@ -283,7 +283,8 @@ def _settings_of(one: Candidate, fits: list[Fitted], search: list[dict[str, Any]
     ended, sizes = plan.ended.get(one.name, ""), [measure(fit["size"]) for fit in search if fit["size"] is not None]
     largest = point.size is not None and bool(sizes) and measure(point.size) >= max(sizes)
     # The time was over, the user named no larger one, or the rows bear none.
-    cut = ended == TIME or (len(set(sizes)) > 1 and (bool(one.named) or larger(point.size, plan.n_rows) is None))
+    ends = not one.within_columns and larger(point.size, most_components(one, plan.n_rows, 0)) is None
+    cut = ended == TIME or (len(set(sizes)) > 1 and (bool(one.named) or ends))
     return {
         "size": point.size,
         "size_text": size_text(point.size, one.limit),

@@ -11,7 +11,7 @@ from ..data.holdout import HiddenRows
 from ..data.source import Source
 from .candidates import Candidate
 from .fits import CHOICE, MOST_CELLS, hidden_questions, search_loss, tried_of
-from .search import Point, Tried, growth
+from .search import Point, Tried, growth, most_components
 
 # A size twice as large takes about so many times as long.
 DEARER = 2.2
@@ -47,7 +47,7 @@ def grown(
     """
     share = min(0.1, MOST_CELLS / (len(rows) * source.shape[1]))
     hidden = HiddenRows(source, rows, share, seed, CHOICE)
-    path = growth(point, None, len(rows), hidden_questions(hidden).rows)
+    path = growth(point, most_components(one, *hidden.shape), hidden_questions(hidden).rows)
     tried: list[Tried] = []
     began = time.perf_counter()
     asked = next(path)

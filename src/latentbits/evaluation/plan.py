@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import InputError
 from ..families import TableSize
 from .candidates import Candidate
-from .search import larger
+from .search import larger, most_components
 
 FEWEST_ROWS = 500  # a comparison on fewer would not be worth much
 MOST_HELD = 2000  # held-out rows
@@ -146,5 +146,5 @@ def _first_look(one: Candidate, part: TableSize) -> float:
     if one.named:
         sizes: tuple[Any, ...] = one.named
     else:
-        sizes = (one.first, larger(one.first, part.n_rows))
+        sizes = (one.first, larger(one.first, most_components(one, part.n_rows, part.n_columns)))
     return sum(one.seconds(size, one.trial, part) for size in sizes[: 1 if sizes[-1] is None else None])

@@ -17,7 +17,7 @@ from typing import Any
 from ..families import TableSize
 from .candidates import Candidate
 from .plan import BEHIND, FAILED, SETTLED, TIME, Plan
-from .search import Path, Point, Tried, search_path
+from .search import Path, Point, Tried, most_components, search_path
 
 # A family stops if it is further behind the best than this many times what its last sizes gained, and than this part of its
 # loss, which is more than regularisers and averaged starts have gained anywhere (see the guide).
@@ -126,7 +126,8 @@ class Race:
     def run(self) -> None:
         """Step after step, ``width`` at a time."""
         for one in self.candidates:
-            runner = Runner(one, search_path(one, self.table.n_rows, self.rows))
+            most = most_components(one, self.table.n_rows, self.table.n_columns)
+            runner = Runner(one, search_path(one, most, self.rows))
             runner.begin()
             self.runners[one.name] = runner
         while self.started():

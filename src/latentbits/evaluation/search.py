@@ -58,39 +58,45 @@ class Tried(NamedTuple):
 Path = Generator[Point, Tried, Tried]
 
 
-def search_path(one: Candidate, n_rows: int, rows: Any) -> Path:
+def most_components(one: Candidate, n_rows: int, n_columns: int) -> int:
+    """The largest size that a table can bear; scales beyond the number of columns say nothing that fewer do not."""
+    most = max(2, n_rows // ROWS_PER_COMPONENT)
+    return min(most, n_columns) if one.within_columns else most
+
+
+def search_path(one: Candidate, most: int, rows: Any) -> Path:
     """The settings that a family tries, in turn; each is answered with how it did.
 
     Parameters
     ----------
     one : Candidate
-    n_rows : int
-        Of the table that is fitted.
+    most : int
+        The largest size that the table can bear.
     rows : (m,) array
         The row of every hidden cell.
     """
     options = {tuning.option: tuning.values[tuning.start] for tuning in one.tuned}
     begin = Point(one.named[0] if one.named else one.first).with_options(**options)
     best = yield begin
-    best = yield from (_named(one, best) if one.named else _grown(best, n_rows, rows))
+    best = yield from (_named(one, best) if one.named else _grown(best, most, rows))
     for tuning in one.tuned:
         before = best.point
         best = yield from _tuned(tuning, best)
         if best.point != before and not one.named:
-            best = yield from _grown(best, n_rows, rows)
+            best = yield from _grown(best, most, rows)
     if not (one.named or one.limit):
         best = yield from _refined(best)
     if one.averaged and best.point.size != 1:
         together = yield best.point.with_options(**one.averaged)
         if together.loss < best.loss:
-            best = together if one.named else (yield from _grown(together, n_rows, rows))
+            best = together if one.named else (yield from _grown(together, most, rows))
     return best
 
 
-def growth(point: Point, best: Tried | None, n_rows: int, rows: Any) -> Path:
-    """Larger and larger sizes from known settings on, as for a longer table; ``best`` is what they did on it."""
-    found = (yield point) if best is None else best
-    return (yield from _grown(found, n_rows, rows))
+def growth(point: Point, most: int, rows: Any) -> Path:
+    """Larger and larger sizes from known settings on, as for a longer table."""
+    found = yield point
+    return (yield from _grown(found, most, rows))
 
 
 def _named(one: Candidate, best: Tried) -> Path:
@@ -101,9 +107,9 @@ def _named(one: Candidate, best: Tried) -> Path:
     return best
 
 
-def _grown(best: Tried, n_rows: int, rows: Any) -> Path:
+def _grown(best: Tried, most: int, rows: Any) -> Path:
     """Double sizes until the loss has stopped falling: worse by a standard error, or twice no better by one."""
-    size, misses = larger(best.point.size, n_rows), 0
+    size, misses = larger(best.point.size, most), 0
     while size is not None and misses < 2:
         tried = yield best.point.with_size(size)
         gain, se = tried.gain_over(best, rows)
@@ -111,7 +117,7 @@ def _grown(best: Tried, n_rows: int, rows: Any) -> Path:
             break
         misses = 0 if gain > se else misses + 1
         best = tried if gain > 0 else best
-        size = larger(size, n_rows)
+        size = larger(size, most)
     return best
 
 
@@ -142,12 +148,12 @@ def _refined(best: Tried) -> Path:
     return best
 
 
-def larger(size: Any, n_rows: int) -> Any:
+def larger(size: Any, most: int) -> Any:
     """The next size: twice as many components, or nodes; None if the table cannot bear it.
 
     Examples
     --------
-    >>> larger(4, 1000), larger((5, 5), 1000), larger(600, 1000), larger(None, 1000)
+    >>> larger(4, 250), larger((5, 5), 250), larger(200, 250), larger(None, 250)
     (8, (7, 7), None, None)
     """
     if size is None:
@@ -155,7 +161,7 @@ def larger(size: Any, n_rows: int) -> Any:
     if isinstance(size, tuple):
         sides = tuple(round(side * 2 ** (1 / len(size))) for side in size)
         return sides if measure(sides) <= MOST_NODES else None
-    return 2 * size if 2 * size <= max(2, n_rows // ROWS_PER_COMPONENT) else None
+    return 2 * size if 2 * size <= most else None
 
 
 def options_told(options: Mapping[str, Any]) -> str:
