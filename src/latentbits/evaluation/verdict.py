@@ -28,6 +28,11 @@ def _joined(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def _sentence(text: str) -> str:
+    """A text with a capital at its beginning."""
+    return text[:1].upper() + text[1:]
+
+
 def _named(row: dict[str, Any]) -> str:
     """A model in words."""
     return f"{row['title']} ({row['size_text']})" if row["size_text"] else str(row["title"])
@@ -79,7 +84,7 @@ class Words:
         if self.rival is not None:
             best = "the best says" if len(stories) == 1 else "the best, which cannot be told apart, say"
             return (
-                f"{scored[self.rival]['title'].capitalize()}, which claims no hidden structure, predicts better than every "
+                f"{_sentence(scored[self.rival]['title'])}, which claims no hidden structure, predicts better than every "
                 f"family; of the families {best}: {'; or '.join(STORIES[s] for s in stories)}."
             )
         tried = [row for row in self.table if self.candidates[row["model"]].is_family and self.was_tried(row)]
@@ -130,7 +135,7 @@ class Words:
         share = 1 - top["log_loss"] / alone
         draws = "one draw" if self.plan.n_folds == 1 else f"{self.plan.n_folds} draws"
         told = (
-            f"{_named(top)} predicts hidden cells best: log-loss {top['log_loss']:.4f} nats per cell, {share:.0%} below "
+            f"{_sentence(_named(top))} predicts hidden cells best: log-loss {top['log_loss']:.4f} nats per cell, {share:.0%} below "
             f"independent columns ({alone:.4f}; {len(self.asked.values):,} cells in {draws}, fits to {self.plan.n_rows:,} "
             "rows)"
         )
@@ -154,12 +159,12 @@ class Words:
         against = self.against[best["model"]]
         if against.z < -APART:
             return [
-                f"{best['title'].capitalize()} predicts better by {-against.difference:.4f} (log-loss "
+                f"{_sentence(best['title'])} predicts better by {-against.difference:.4f} (log-loss "
                 f"{best['log_loss']:.4f}), without a story about rows: take it, or the stack, to fill blanks, and the "
                 "family to read."
             ]
         if against.z <= APART:
-            return [f"{best['title'].capitalize()}, which claims no hidden structure, predicts as well."]
+            return [f"{_sentence(best['title'])}, which claims no hidden structure, predicts as well."]
         return []
 
     def standing(self, row: dict[str, Any]) -> str:
@@ -194,7 +199,7 @@ class Words:
         if groups["near"]:
             one = "is" if len(groups["near"]) == 1 else "are"
             lines.append(
-                f"{_joined(groups['near'])} {one} indistinguishable from it (within {APART:g} paired standard errors)."
+                f"{_sentence(_joined(groups['near']))} {one} indistinguishable from it (within {APART:g} paired standard errors)."
             )
         if groups["worse"]:
             lines.append(f"Worse{'' if self.is_enough else ' in these fits'}: {_joined(groups['worse'])}.")

@@ -122,7 +122,7 @@
       put(svg, draw("polyline", { points: curve.points.map((p) => x(p.size) + "," + y(p.log_loss)).join(" "), fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": dash }));
       for (const p of curve.points) put(svg, draw("circle", { cx: x(p.size), cy: y(p.log_loss), r: 3, fill: colour }));
       const entry = make("span"), mark = make("i");
-      mark.style.background = colour;
+      mark.style.cssText = `display:inline-block;width:14px;height:${k < COLOURS.length ? 4 : 2}px;background:${colour}`;
       put(legend, put(entry, mark, document.createTextNode(curve.title)));
     });
     put(at("family-sizes"), make("h3", "Loss against size"), make("p", "What the search saw on cells hidden for it. A line that still falls at its right end is of a family that would gain from more time.", { className: "hint" }), svg, legend);
