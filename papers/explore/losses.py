@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 import latentbits
 from latentbits.data.rng import stream
@@ -38,7 +39,11 @@ def table_of(name: str, n_rows: int, seed: int = 0) -> Any:
     if name in ("nltcs", "plants"):
         whole = np.asarray(load_debd(name)["train"], dtype=float)
     else:
-        whole = np.load(fetch(name), allow_pickle=False)["X"].astype(float)
+        found = np.load(fetch(name), allow_pickle=False)
+        sparse = "indptr" in found.files
+        parts = (found["data"], found["indices"], found["indptr"]) if sparse else ()
+        whole = sp.csr_array(parts, shape=tuple(found["shape"])).toarray() if sparse else found["X"]
+        whole = whole.astype(float)
     return whole[np.sort(stream(seed, "rows", 0).permutation(len(whole))[:n_rows])]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from latentbits.base.options import ChainOptions, OptimiserOptions, RunOptions
 from latentbits.datasets import make_mixture
+from latentbits.evaluation import Imputer, StackedFill
 from latentbits.families import FAMILIES
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "glossary.md"
@@ -36,16 +37,19 @@ PARAMETERS, OTHER_PARAMETERS = table("Parameters")
 ATTRIBUTES, OTHER_ATTRIBUTES = table("Fitted attributes")
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.cls)
-def test_parameters(family):
-    found = set(inspect.signature(family.load()).parameters)
+CLASSES = [*(family.load() for family in FAMILIES), StackedFill, Imputer]
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_parameters(cls):
+    found = set(inspect.signature(cls).parameters)
     assert found <= PARAMETERS, f"not in the glossary: {sorted(found - PARAMETERS)}"
     assert not found & OTHER_PARAMETERS, "the glossary has another name for this"
 
 
 def test_no_name_stands_on_both_sides():
     assert not PARAMETERS & OTHER_PARAMETERS and not ATTRIBUTES & OTHER_ATTRIBUTES
-    used = {name for family in FAMILIES for name in inspect.signature(family.load()).parameters}
+    used = {name for cls in CLASSES for name in inspect.signature(cls).parameters}
     assert used == PARAMETERS, f"nobody has: {sorted(PARAMETERS - used)}"
 
 

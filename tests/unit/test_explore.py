@@ -737,7 +737,7 @@ def test_hidden_trees_win_where_causes_are_local(tmp_path):
         found = explore(frame, tmp_path, models=["mixture", "hidden-tree"], n_components=[2, 4], folds=1)
     assert found.comparison.best_ == "hidden-tree"
     summary = (tmp_path / "summary.md").read_text()
-    assert "Every column has a local hidden cause, and causes hang together as a tree." in summary
+    assert "every column has a local hidden cause, and causes hang together as a tree." in summary.lower()
     assert "Columns share local causes in 4 groups" in summary and "the column at the top of the tree" in summary
     groups: dict = {}
     for row in rows_of(tmp_path / "modules.csv"):

@@ -150,7 +150,7 @@ def add_piece_pairs(indptr, indices, unknown_indptr, unknown_indices, slope, bon
                 if high - low > MOST_TIED:
                     if a > low:
                         value = shares[i] * tilt[d] * belief[up] * (1.0 - belief[up])
-                        add_covariance(d, up, value, n_columns, keys, out)
+                        add_covariance(d, np.int64(up), value, n_columns, keys, out)
                     continue
                 cov[a - low, a - low] = belief[d] * (1.0 - belief[d])
                 for b in range(low, a):
