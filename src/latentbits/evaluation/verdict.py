@@ -135,8 +135,8 @@ class Words:
         share = 1 - top["log_loss"] / alone
         draws = "one draw" if self.plan.n_folds == 1 else f"{self.plan.n_folds} draws"
         told = (
-            f"{_sentence(_named(top))} predicts hidden cells best: log-loss {top['log_loss']:.4f} nats per cell, {share:.0%} below "
-            f"independent columns ({alone:.4f}; {len(self.asked.values):,} cells in {draws}, fits to {self.plan.n_rows:,} "
+            f"{_sentence(_named(top))} predicts hidden cells best: log-loss {top['log_loss']:.4f} nats per cell, {share:.0%} "
+            f"below independent columns ({alone:.4f}; {len(self.asked.values):,} cells in {draws}, fits to {self.plan.n_rows:,} "
             "rows)"
         )
         tree = self.against["tree"]
@@ -199,7 +199,8 @@ class Words:
         if groups["near"]:
             one = "is" if len(groups["near"]) == 1 else "are"
             lines.append(
-                f"{_sentence(_joined(groups['near']))} {one} indistinguishable from it (within {APART:g} paired standard errors)."
+                f"{_sentence(_joined(groups['near']))} {one} indistinguishable from it (within {APART:g} paired standard "
+                "errors)."
             )
         if groups["worse"]:
             lines.append(f"Worse{'' if self.is_enough else ' in these fits'}: {_joined(groups['worse'])}.")
