@@ -136,8 +136,8 @@ class Words:
         draws = "one draw" if self.plan.n_folds == 1 else f"{self.plan.n_folds} draws"
         told = (
             f"{_sentence(_named(top))} predicts hidden cells best: log-loss {top['log_loss']:.4f} nats per cell, {share:.0%} "
-            f"below independent columns ({alone:.4f}; {len(self.asked.values):,} cells in {draws}, fits to {self.plan.n_rows:,} "
-            "rows)"
+            f"below independent columns ({alone:.4f}; {len(self.asked.values):,} cells in {draws}, fits to "
+            f"{self.plan.n_rows:,} rows)"
         )
         tree = self.against["tree"]
         if self.finding == "pairs":
