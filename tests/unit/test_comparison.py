@@ -159,6 +159,17 @@ def test_regularisers_are_searched_and_sizes_again_with_them():
     told = [(point.size, dict(point.options)["smoothing"]) for point in points]
     assert told[:4] == [(2, 1.0), (4, 1.0), (8, 1.0), (16, 1.0)] and (8, 30.0) in told and (16, 10.0) in told
     assert best.point == Point(16).with_options(smoothing=10.0, average_restarts=True, n_init=5)
+    limits = {1.0: 8, 3.0: 8, 10.0: 32, 30.0: 128}
+
+    def turning(size, options):
+        """Larger sizes ask for a stronger regulariser, and that for larger sizes again."""
+        strength = options["smoothing"]
+        over = max(0.0, np.log2(size / limits[strength]))
+        early = 0.5 * (strength == 30.0 and size < 32)
+        return 10 - np.log2(min(size, limits[strength])) + 0.3 * over - 0.01 * np.log(strength) + early
+
+    points, best = searched(family(tuned=one.tuned), turning)
+    assert best.point == Point(128).with_options(smoothing=30.0) and len(set(points)) == len(points)
     down, _ = searched(family(None, tuned=(Tuning("ridge", (0.1, 1.0, 10.0), 1),)), lambda s, o: o["ridge"])
     assert [dict(point.options)["ridge"] for point in down] == [1.0, 10.0, 0.1]
     named, _ = searched(family(named=(3, 5)), lambda size, options: size)

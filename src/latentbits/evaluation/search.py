@@ -19,6 +19,7 @@ from .candidates import Candidate, measure
 from .scores import paired
 
 MOST_NODES = 4096  # of a map
+ROUNDS = 3  # of sizes and regularisers in turn
 ROWS_PER_COMPONENT = 4  # of the largest size: fewer rows say nothing about a component
 
 
@@ -75,15 +76,33 @@ def search_path(one: Candidate, most: int, rows: Any) -> Path:
     rows : (m,) array
         The row of every hidden cell.
     """
+    seen: dict[Point, Tried] = {}
+    path = _search(one, most, rows)
+    point = next(path)
+    while True:
+        if point not in seen:
+            seen[point] = yield point
+        try:
+            point = path.send(seen[point])
+        except StopIteration as stop:
+            best: Tried = stop.value
+            return best
+
+
+def _search(one: Candidate, most: int, rows: Any) -> Path:
+    """The same, with settings that come up again."""
     options = {tuning.option: tuning.values[tuning.start] for tuning in one.tuned}
-    begin = Point(one.named[0] if one.named else one.first).with_options(**options)
-    best = yield begin
+    best = yield Point(one.named[0] if one.named else one.first).with_options(**options)
     best = yield from (_named(one, best) if one.named else _grown(best, most, rows))
-    for tuning in one.tuned:
-        before = best.point
-        best = yield from _tuned(tuning, best)
-        if best.point != before and not one.named:
-            best = yield from _grown(best, most, rows)
+    for _ in range(ROUNDS):  # what is right for a size need not be for those that it leads to
+        size = best.point.size
+        for tuning in one.tuned:
+            before = best.point
+            best = yield from _tuned(tuning, best)
+            if best.point != before and not one.named:
+                best = yield from _grown(best, most, rows)
+        if best.point.size == size:
+            break
     if not (one.named or one.limit):
         best = yield from _refined(best)
     if one.averaged and best.point.size != 1:
