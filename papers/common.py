@@ -69,6 +69,20 @@ def plain(value: Any) -> Any:
     return value
 
 
+class Runs(dict[str, Any]):
+    """Finished runs of a long experiment by name, kept in a file: an interrupted experiment goes on."""
+
+    def __init__(self, path: Path | None) -> None:
+        super().__init__(json.loads(path.read_text()) if path is not None and path.exists() else {})
+        self.path = path
+
+    def write(self) -> None:
+        """Keep them."""
+        if self.path is not None:
+            self.path.parent.mkdir(exist_ok=True, parents=True)
+            self.path.write_text(json.dumps(self, indent=1) + "\n")
+
+
 def run(experiment: Callable[[bool, Path], Outcome], folder: Path, full: bool) -> Outcome:
     """Run an experiment, write its numbers and verdicts, and print them."""
     folder.mkdir(parents=True, exist_ok=True)

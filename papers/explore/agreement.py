@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import latentbits
 from latentbits.datasets import load_spect_heart, make_choices
 from latentbits.evaluation.plan import default_budget
 from latentbits.families import STORIES
-from papers.common import Outcome, plain
+from papers.common import Outcome, Runs, plain
 
 from .losses import table_of
 
@@ -65,8 +64,7 @@ def agreement(full: bool, folder: Path) -> Outcome:
         "verdicts that hold",
         f"{N_ROWS:,} rows of four tables, and two small ones (reduced: one table)",
     )
-    kept_at = folder / "explore-agreement-runs.json"
-    kept: dict[str, Any] = json.loads(kept_at.read_text()) if full and kept_at.exists() else {}
+    kept = Runs(folder / "runs" / "agreement.json" if full else None)
     agree, by_seed, by_budget = [], [], []
     chosen = tables() if full else {"spect_heart": load_spect_heart().data}
     for name, X in chosen.items():
@@ -76,15 +74,14 @@ def agreement(full: bool, folder: Path) -> Outcome:
         for what, (seconds, seed) in asked.items():
             if f"{name}: {what}" not in kept:
                 kept[f"{name}: {what}"] = plain(run(X, seconds, seed))
-                if full:
-                    kept_at.write_text(json.dumps(kept, indent=1) + "\n")
+                kept.write()
                 print(name, what, kept[f"{name}: {what}"]["headline"], flush=True)
         runs = {what: kept[f"{name}: {what}"] for what in asked}
         agree.append(holds(runs["default"], runs["long"]))
         by_seed.append(contradict(runs["default"], runs["seed"]))
         budgets = [runs[f"budget {b:.0f}"] for b in BUDGETS]
         by_budget.append(any(contradict(a, b) for i, a in enumerate(budgets) for b in budgets[i + 1 :]))
-    outcome.numbers = kept
+    outcome.numbers = dict(kept)
     n = len(chosen)
     wanted = f"{n} of {n}"
     outcome.claim(

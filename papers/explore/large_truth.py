@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import latentbits
 from latentbits.datasets import make_boltzmann, make_map, make_mixture, make_noisy_or, make_trait
-from papers.common import Outcome, plain
+from papers.common import Outcome, Runs, plain
 
 N_ROWS, N_COLUMNS, N_DRAWS, LEAST = 5000, 100, 5, 22
 LARGE = {
@@ -51,19 +50,17 @@ def large_truth(full: bool, folder: Path) -> Outcome:
         "large truths",
         f"{N_ROWS:,} x {N_COLUMNS}, five draws each, default budget (reduced: one, small)",
     )
-    kept_at = folder / "explore-large-truth-runs.json"
-    kept: dict[str, Any] = json.loads(kept_at.read_text()) if full and kept_at.exists() else {}
+    kept = Runs(folder / "runs" / "large-truth.json" if full else None)
     draws = [(name, seed) for seed in range(N_DRAWS if full else 1) for name in LARGE]
     for name, seed in draws:
         key = f"{name}, draw {seed}"
         if key not in kept:
             kept[key] = plain(judged(name, seed) if full else judged(name, seed, 300, 4.0))
-            if full:
-                kept_at.write_text(json.dumps(kept, indent=1) + "\n")
+            kept.write()
             print(
                 key, {what: kept[key][what] for what in ("first", "true", "above_best", "se", "standing")}, flush=True
             )
-    outcome.numbers = kept
+    outcome.numbers = dict(kept)
     hits = sum(bool(result["found"]) for result in kept.values())
     wrong = sum(result["standing"] == "clearly worse" for result in kept.values())
     least = LEAST if full else 0

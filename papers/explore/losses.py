@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import scipy.sparse as sp
 import latentbits
 from latentbits.data.rng import stream
 from latentbits.datasets import fetch, load_debd
-from papers.common import Outcome, plain
+from papers.common import Outcome, Runs, plain
 
 N_ROWS, BUDGET, MOST_SECONDS = 8000, 420.0, 900.0
 # Log-losses of hidden cells, in nats, of an independent measurement: 8,000 rows, one mask of a tenth of the cells, every
@@ -78,13 +77,11 @@ def losses(full: bool, folder: Path) -> Outcome:
         "losses of the default search",
         f"{N_ROWS:,} rows, one mask of 10 % (reduced: 1,000 rows, 20 s)",
     )
-    kept_at = folder / "explore-losses-runs.json"
-    kept: dict[str, Any] = json.loads(kept_at.read_text()) if full and kept_at.exists() else {}
+    kept = Runs(folder / "runs" / "losses.json" if full else None)
     for name, freed in FREED.items():
         if name not in kept:
             kept[name] = plain(measured(name, BUDGET) if full else measured(name, 20.0, 1000))
-            if full:
-                kept_at.write_text(json.dumps(kept, indent=1) + "\n")
+            kept.write()
         result = outcome.numbers[name] = kept[name]
         print(name, {one: what["log_loss"] for one, what in result["families"].items()}, result["stack"], flush=True)
         for family, goal in freed.items():
