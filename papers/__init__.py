@@ -25,6 +25,7 @@ EXPERIMENTS = {
     "bernoulli-gauss-movies": "papers.bernoulli_gauss.movies:table_5",
     "explore-truth": "papers.explore.truth:truth",
     "explore-tables": "papers.explore.real:tables",
+    "explore-losses": "papers.explore.losses:losses",
     "gtm-grouping": "papers.gtm.newsgroups:grouping",
     "gtm-words": "papers.gtm.newsgroups:words",
     "gtm-others": "papers.gtm.newsgroups:others",

@@ -357,7 +357,7 @@ def test_data_commands(capsys, monkeypatch, tmp_path):
 def test_doctor_and_version(capsys):
     assert "kernels: compile and run" in run(capsys, "doctor")[0]
     extras = set(importlib.metadata.metadata("latentbits").get_all("Provides-Extra"))
-    assert extras - {"demo", "test", "bench", "docs"} <= set(PACKAGES)  # those are for work on latentbits
+    assert extras - {"demo", "test", "bench", "bench-soft", "docs"} <= set(PACKAGES)  # those are for work on latentbits
     assert run(capsys, "--version")[0].startswith("latentbits ")
 
 

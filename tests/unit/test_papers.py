@@ -19,6 +19,7 @@ TABLES_ONLY = (
     "bayesian-mixture-planted",
     "explore-truth",
     "explore-tables",
+    "explore-losses",
     "gtm-words",
     "gtm-density",
     "gtm-hidden",
