@@ -319,6 +319,26 @@ def test_a_comparison_on_the_cluster_is_the_one_here(client, monkeypatch):
     assert [done for done, _, _ in told] == sorted(done for done, _, _ in told) and len(told) > 6
 
 
+def test_calls_that_workers_lost_are_begun_again(client):
+    """What only a lost worker had been sent makes Dask cancel the calls that need it."""
+    from latentbits.engine.together import InHand
+
+    with InHand(client=client) as hand:
+        for number in range(3):
+            hand.start(f"call {number}", slow_sum, 10, (number,))
+        client.cancel(list(hand.waiting)[:2])
+        found = dict(hand.finish() for _ in range(3))
+    assert found == {"call 0": 10, "call 1": 11, "call 2": 12} and not hand.waiting
+
+
+def slow_sum(shared, number):
+    """A call."""
+    import time
+
+    time.sleep(0.3)
+    return shared + number
+
+
 def test_a_worker_killed_during_a_comparison_costs_one_fit(client, tmp_path):
     import threading
     import time

@@ -51,6 +51,19 @@ def test_errors_of_calls_are_raised_and_what_runs_is_ended(n_jobs):
         assert hand.finish() == ("after", 2)
 
 
+def test_joblib_goes_on_beside():
+    """The processes are those of joblib, which finds its own."""
+    from joblib import Parallel, delayed
+
+    with InHand(2) as hand:
+        hand.start("first", late_sum, 1, (1, 0.0))
+        assert hand.finish() == ("first", 2)
+    assert Parallel(n_jobs=2, prefer="processes")(delayed(late_sum)(n, 1, 0.0) for n in range(4)) == [1, 2, 3, 4]
+    with InHand(2) as hand:
+        hand.start("second", late_sum, 2, (1, 0.0))
+        assert hand.finish() == ("second", 3)
+
+
 def test_compiling_is_no_part_of_the_time():
     import numba
 

@@ -98,6 +98,9 @@ class Together:
         return [found[place] for place in range(len(calls))]
 
 
+MOST_LOST = 20  # calls that are begun again because workers were lost
+
+
 class InHand:
     """Calls that are started one by one, and whose results are taken as they come.
 
@@ -114,6 +117,8 @@ class InHand:
     def __init__(self, n_jobs: int = 1, client: Any = None) -> None:
         self.n_jobs, self.client = n_jobs, client
         self.waiting: dict[Any, Any] = {}  # by future, the key of a call; here by key, the call
+        self.calls: dict[Any, tuple[Any, ...]] = {}  # on the workers of a client, which may lose what they need
+        self.n_lost = 0
         self._placed: tuple[Any, Any] = (None, None)
         self._processes: Any = None
 
@@ -138,13 +143,15 @@ class InHand:
         To the workers of a client ``shared`` is sent once for calls one after the other, to a process with every call.
         """
         if self.client is not None:
+            self.calls[key] = (function, shared, call)
             self.waiting[self._on_workers(function, shared, call)] = key
         elif self.n_jobs == 1:
             self.waiting[key] = (function, shared, call)
         else:
-            from joblib.externals.loky import get_reusable_executor
+            from joblib.executor import get_memmapping_executor
 
-            self._processes = get_reusable_executor(max_workers=self.n_jobs)
+            # That of joblib, which would stumble over another one; arrays are sent whole.
+            self._processes = get_memmapping_executor(self.n_jobs, max_nbytes=None)
             self.waiting[self._processes.submit(function, shared, *call)] = key
 
     def _on_workers(self, function: Callable[..., Any], shared: Any, call: tuple[Any, ...]) -> Any:
@@ -157,11 +164,7 @@ class InHand:
     def finish(self) -> tuple[Any, Any]:
         """Wait for one of the calls; its key and its result."""
         if self.client is not None:
-            from distributed import wait
-
-            with on_cluster(self.client):
-                done = next(iter(wait(list(self.waiting), return_when="FIRST_COMPLETED").done))
-                return self.waiting.pop(done), done.result()
+            return self._finished_on_workers()
         if self.n_jobs == 1:
             key = next(iter(self.waiting))
             function, shared, call = self.waiting.pop(key)
@@ -178,6 +181,31 @@ class InHand:
                 "a process that was fitting has been ended from outside, most likely because memory ran out; use fewer jobs."
             ) from None
         return self.waiting.pop(done), result
+
+    def _finished_on_workers(self) -> tuple[Any, Any]:
+        """The same on the workers; what a lost worker alone had been sent is sent again."""
+        from concurrent.futures import CancelledError
+
+        from distributed import wait
+
+        while True:
+            with on_cluster(self.client):
+                try:
+                    done = next(iter(wait(list(self.waiting), return_when="FIRST_COMPLETED").done))
+                    result = done.result()
+                except CancelledError:
+                    lost = [future for future in self.waiting if future.status in ("cancelled", "lost")]
+                    self.n_lost += len(lost)
+                    if not lost or self.n_lost > MOST_LOST:
+                        raise
+                else:
+                    key = self.waiting.pop(done)
+                    del self.calls[key]
+                    return key, result
+            self._placed = (None, None)
+            for future in lost:
+                key = self.waiting.pop(future)
+                self.start(key, *self.calls[key])
 
 
 def keeping_memory() -> Any:

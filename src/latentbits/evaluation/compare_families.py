@@ -431,12 +431,13 @@ class _Job:
             point = chosen[one.name]
             key, options = f"compare {fold} {one.name} {point}", {**one.full, **dict(point.options)}
             tasks.append(_Task(key, one, point, options, answers_of, f"predicting{of}", seed))
+        shared = (hidden, held)
         ended: dict[_Task, Any] = {}
         waiting = list(tasks)
         with self.hand() as hand:
             while len(ended) < len(tasks):
                 while waiting and len(hand.waiting) < hand.width:
-                    self.begin(hand, (hidden, held), waiting.pop(0))
+                    self.begin(hand, shared, waiting.pop(0))
                 task, kept = self.end(hand)
                 ended[task] = kept
         out = {}
