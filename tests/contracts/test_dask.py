@@ -422,15 +422,15 @@ def test_a_fit_inside_a_task_stays_there(client):
 def test_starts_on_a_file_stay_here(client, tmp_path, monkeypatch):
     """Workers on other machines may not see the file."""
     from latentbits import BernoulliMixture
-    from latentbits.engine.together import Together
+    from latentbits.engine.together import InHand
 
     path = tmp_path / "table.npy"
     np.save(path, (np.random.default_rng(0).random((300, 8)) < 0.4).astype(np.uint8))
 
-    def refuse(self, function, calls):
+    def refuse(self, function, shared, call):
         raise AssertionError("starts were sent to the workers")
 
-    monkeypatch.setattr(Together, "_on_workers", refuse)
+    monkeypatch.setattr(InHand, "_on_workers", refuse)
     BernoulliMixture(2, n_init=3, random_state=0).fit(np.load(path, mmap_mode="r"))
     with pytest.raises(AssertionError, match="sent to the workers"):
         BernoulliMixture(2, n_init=3, random_state=0).fit(np.load(path))

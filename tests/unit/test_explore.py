@@ -190,7 +190,7 @@ def test_everything_is_written(found, table):
         "model.latentbits",
         "report.html",
     ]
-    expected += ["rows.csv", "run.toml", "several.latentbits", "summary.md"]
+    expected += ["rows.csv", "run.toml", "several.latentbits", "stack.latentbits", "summary.md"]
     assert files == expected
     rows = rows_of(found.folder / "rows.csv")
     assert len(rows) == 150 and rows[0]["truth"] == f"c{table.causes[0]}" and rows[0]["component"].startswith("class ")
@@ -203,6 +203,8 @@ def test_everything_is_written(found, table):
         place = int(cell["row"]), int(cell["column"])
         assert float(cell["probability"]) == pytest.approx(filled[place], abs=1e-9)
         assert float(cell[f"by_{found.winner.candidate.name}"]) == pytest.approx(alone[place], abs=1e-9)
+    stack = latentbits.load(found.folder / "stack.latentbits")  # for other rows
+    assert np.nanmax(np.abs(stack.impute(table.data) - filled)) < 1e-12
     assert "blanks are filled by" in (found.folder / "summary.md").read_text()
     whole = rows_of(found.folder / "filled.csv")
     assert [float(whole[3][str(j)]) for j in range(8)] == pytest.approx(filled[3], abs=1e-9)

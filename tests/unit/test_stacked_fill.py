@@ -119,6 +119,18 @@ def test_stacks_travel(table, stack, tmp_path):
             outside.save(tmp_path / "o.latentbits")
 
 
+def test_commands_with_a_stack(tmp_path, capsys):
+    """`impute` fills by it; commands about components say why they cannot."""
+    from tests.unit.test_cli import run
+
+    votes = latentbits.data.read_table(latentbits.datasets.embedded.path_of("votes"), label_columns=["party"])
+    path = tmp_path / "stack.latentbits"
+    StackedFill(["mixture"], time_limit=2.0, random_state=0).fit(votes.reader).save(path)
+    assert len(run(capsys, "impute", path, "votes")[0].splitlines()) == 436
+    for command, told in (("predict", "fill blanks together; use impute"), ("transform", "has no transform")):
+        assert told in run(capsys, command, path, "votes", code=2)[1]
+
+
 def test_tables_too_small_to_compare_are_filled_by_columns():
     X = np.array([[1, 0], [1, 1], [np.nan, 1], [1, np.nan]])
     model = StackedFill(time_limit=1).fit(X)

@@ -202,7 +202,8 @@ def _show(found: Any, table: TableFile) -> None:
     for note in dict.fromkeys(found.notes):
         print(f"warning: {note}", file=sys.stderr)
     if len(found.blanks.row):
-        command = ["latentbits", "impute", str(found.folder / "model.latentbits"), table.path, *table.given()]
+        model = "model" if found.stack is None else "stack"
+        command = ["latentbits", "impute", str(found.folder / f"{model}.latentbits"), table.path, *table.given()]
         print(f"{len(found.blanks.row):,} blanks are filled in {found.folder}/blanks.{found.tables}; for other rows:")
         print(f"  {shlex.join(command)}")
     print(f"report: {found.report}")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import FileError, InputError
-from ..families import BY_NAME, MOST_SIZES, family_of
+from ..families import BY_NAME, COMPOSITES, MOST_SIZES, family_of
 from .options import WORDS, Jobs, Json, ModelPath, Out, Seed, TableFile, reads_table
 from .output import check_target, components_of, matrix_rows, show_components, write_json, write_rows
 from .output import told as _told
@@ -322,6 +322,10 @@ def predict(
 
 def _check_predicts(estimator: Any, model: str) -> None:
     """Refuse models whose rows neither belong to one component nor have components on and off."""
+    if type(estimator).__name__ in COMPOSITES:
+        raise InputError(
+            f"{model} holds several families that fill blanks together; use impute: {with_command('impute')}"
+        )
     family = family_of(type(estimator))
     if family.structure == "ratings":
         raise InputError(f"{model}: the {family.title} predicts ratings; use the command recommend.")

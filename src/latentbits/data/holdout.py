@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from .block import ONE, UNKNOWN, Block, Codes
 from .checks import Labels
-from .rng import row_uniforms
+from .rng import row_uniforms, stream
 from .source import Source
 
 
@@ -145,6 +145,20 @@ class RowsSource:
     def block(self, b: int) -> Block:
         """Block number ``b``."""
         return self._blocks[b]
+
+
+def some_rows(source: Source, n: int, seed: int) -> NDArray[np.int64]:
+    """Up to ``n`` rows of a table drawn at random, ascending.
+
+    Examples
+    --------
+    >>> from latentbits.data.source import open_source
+    >>> some_rows(open_source([[0, 1], [1, 1], [1, 0]]), 5, seed=0).tolist()
+    [0, 1, 2]
+    """
+    if source.shape[0] <= n:
+        return np.arange(source.shape[0])
+    return np.sort(stream(seed, "rows", 99).permutation(source.shape[0])[:n])
 
 
 class HiddenRows(RowsSource):

@@ -53,7 +53,7 @@ class Together:
     def __init__(self, shared: Any, n_jobs: int = 1, client: Any = None, kind: str = "threads") -> None:
         self.shared, self.n_jobs, self.client = shared, n_jobs, client
         self.where = {"require": "sharedmem"} if kind == "here" else {"prefer": kind}
-        self._placed: Any = None
+        self._hand = InHand(client=client)  # holds what was sent to the workers from one run to the next
 
     @property
     def width(self) -> int:
@@ -63,7 +63,11 @@ class Together:
     def run(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
         """Pairs of the place of a call and its result, as they come."""
         if self.client is not None:
-            yield from self._on_workers(function, calls)
+            with self._hand as hand:
+                for place, call in enumerate(calls):
+                    hand.start(place, function, self.shared, call)
+                for _ in calls:
+                    yield hand.finish()
         elif len(calls) == 1 or self.n_jobs == 1:
             for place, call in enumerate(calls):
                 yield place, function(self.shared, *call)
@@ -72,25 +76,6 @@ class Together:
             yield from Parallel(n_jobs=self.n_jobs, return_as="generator_unordered", max_nbytes=None, **self.where)(
                 jobs
             )
-
-    def _on_workers(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-        """The same on the workers; a worker that is lost costs what it had in hand, which another one takes over."""
-        from distributed import as_completed
-
-        with on_cluster(self.client):
-            if self._placed is None:
-                self._placed = self.client.scatter([self.shared], broadcast=True, hash=False)[0]
-            futures = [self.client.submit(function, self._placed, *call, pure=False) for call in calls]
-            place = {future.key: i for i, future in enumerate(futures)}
-            waiting = as_completed(futures, with_results=True)
-            futures.clear()  # what has come is let go
-        try:
-            while place:
-                with on_cluster(self.client):
-                    future, result = next(waiting)
-                yield place.pop(future.key), result
-        finally:
-            waiting.clear()
 
     def map(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """All results, in the order of the calls."""
@@ -131,11 +116,10 @@ class InHand:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if self.client is not None:
-            self.waiting.clear()  # Dask lets go of futures that nobody holds
-        elif self._processes is not None and self.waiting:
+        if self._processes is not None and self.waiting:
             self._processes.shutdown(wait=True, kill_workers=True)
-        self.waiting.clear()
+        self.waiting.clear()  # Dask lets go of futures that nobody holds
+        self.calls.clear()
 
     def start(self, key: Any, function: Callable[..., Any], shared: Any, call: tuple[Any, ...]) -> None:
         """Begin ``function(shared, *call)``.

@@ -122,9 +122,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         if hasattr(self.stack_, "feature_names_in_"):
             self.feature_names_in_ = self.stack_.feature_names_in_
         source = self._opened(X)
-        blanks = (source.block(b).unknown for b in range(source.n_blocks))
-        found = [np.unique(marks.lists()[1]) for marks in blanks if marks is not None]
-        self.features_with_blanks_ = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+        self.features_with_blanks_ = np.unique(_blanks(source).indices).astype(np.int64)
         self._draws = self._drawn_models(source, seed) if several else []
         return self
 
@@ -204,20 +202,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         """Append what tells where blanks were."""
         if not self.add_indicator:
             return filled
-        source, chosen = self._opened(X), self.features_with_blanks_
-        parts = [source.block(b).unknown for b in range(source.n_blocks)]
-        sizes = np.diff(source.starts)
-        blank = sp.vstack(
-            [
-                sp.csr_array((int(n), source.shape[1]))
-                if marks is None
-                else sp.csr_array(
-                    (np.ones(len(marks.lists()[1])), *marks.lists()[::-1]), shape=(int(n), source.shape[1])
-                )
-                for marks, n in zip(parts, sizes)
-            ],
-            format="csc",
-        )[:, chosen]
+        blank = _blanks(self._opened(X)).tocsc()[:, self.features_with_blanks_]
         if sp.issparse(filled):
             return type(filled)(sp.hstack([filled, blank], format="csr"))
         cells = np.column_stack([_dense(filled), blank.toarray()])
@@ -285,6 +270,15 @@ class Imputer(TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _blanks(source: Source) -> Any:
+    """Where a table is unknown: 1 there, sparse (n, D)."""
+    parts = []
+    for block in map(source.block, range(source.n_blocks)):
+        indptr, indices = block.unknown_lists()
+        parts.append(sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(block.n_rows, block.n_columns)))
+    return sp.vstack(parts, format="csr")
 
 
 def _dense(X: Any) -> Any:

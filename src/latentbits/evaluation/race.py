@@ -234,8 +234,7 @@ class Race:
         leader = min(found, key=lambda runner: runner.best.loss)  # type: ignore[union-attr]
         for runner in found:
             searched = not runner.one.named and runner.one.first is not None and len(runner.fits) >= FEWEST_SIZES
-            if runner is not leader and searched:
-                runner.is_behind = self.cannot_catch_up(runner, leader)
+            runner.is_behind = runner is not leader and searched and self.cannot_catch_up(runner, leader)
 
     def cannot_catch_up(self, runner: Runner, leader: Runner) -> bool:
         """Whether a family is further behind than more steps could bring it."""

@@ -1,7 +1,7 @@
 """What people take who look for no hidden structure: every column predicted from the others, by scikit-learn's models.
 
 Wide tables: a column is predicted from those that it is correlated with most (:data:`~latentbits.families.MOST_PREDICTORS`).
-Long ones: models are fitted to at most :data:`MOST_ROWS` rows.
+Long ones: models are fitted to at most :data:`MOST_ROWS` rows, and :data:`MOST_DENSE` cells, which are held as numbers.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 
 from ..base.sklearn_api import BaseEstimator
 from ..data.block import ONE, UNKNOWN, Block, Float
-from ..data.rng import stream
-from ..data.source import Source, open_source
+from ..data.holdout import RowsSource, some_rows
+from ..data.source import open_source
 from ..engine.protocols import Places
 from ..engine.sweep import one_blas_thread
 from ..families import MOST_PREDICTORS
 
-MOST_ROWS = 20_000
+MOST_ROWS, MOST_DENSE = 20_000, 50_000_000
 EDGE = 1e-4  # probabilities stay this far from 0 and 1
 
 
@@ -82,7 +82,9 @@ class _ByColumn(BaseEstimator):
     def _begin(self, X: Any) -> Cells:
         """Open a table; marginals and predictors of the columns are kept."""
         source = open_source(X, owner=type(self).__name__)
-        cells = Cells(_some_rows(source, self.random_state))
+        rows = some_rows(source, min(MOST_ROWS, MOST_DENSE // source.shape[1]), self.random_state)
+        part = RowsSource(source, rows)
+        cells = Cells(np.concatenate([part.block(b).codes() for b in range(part.n_blocks)]))
         known = ~cells.unknown
         self.marginals_ = (cells.filled(0.0).sum(axis=0) + 0.5) / (known.sum(axis=0) + 1.0)
         self.predictors_ = _predictors(cells, self.marginals_)
@@ -101,14 +103,6 @@ class _ByColumn(BaseEstimator):
         source = open_source(X, owner=type(self).__name__)
         blocks = map(source.block, range(source.n_blocks))
         return np.concatenate([self._model.predict_cells(block, None) for block in blocks])
-
-
-def _some_rows(source: Source, seed: int) -> Any:
-    """Codes (n, D) of the rows of a table, of too many a part."""
-    codes = np.concatenate([source.block(b).codes() for b in range(source.n_blocks)])
-    if len(codes) <= MOST_ROWS:
-        return codes
-    return codes[np.sort(stream(seed, "rows", 0).permutation(len(codes))[:MOST_ROWS])]
 
 
 def _predictors(cells: Cells, marginals: Any) -> list[Any]:

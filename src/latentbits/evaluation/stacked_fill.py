@@ -17,8 +17,7 @@ from ..base.options import BitOptions, Check, Flag, Positive, Whole, option_fiel
 from ..base.saving import SavesMixin
 from ..base.sklearn_api import BaseEstimator
 from ..data.block import Block, Float
-from ..data.holdout import RowsSource
-from ..data.rng import stream
+from ..data.holdout import RowsSource, some_rows
 from ..data.source import Source
 from ..engine.protocols import Places
 from ..errors import FitError, InputError, LatentBitsError, LatentBitsWarning
@@ -217,7 +216,7 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         for name in names:
             n_rows, wanted = source.shape[0], seconds_of_fit(found, name, source.shape[0])
             few = max(found.plan.n_rows, int(n_rows * seconds / max(wanted, 1e-9)))
-            rows = source if few >= n_rows else RowsSource(source, some_of(n_rows, few, seed))
+            rows = source if few >= n_rows else RowsSource(source, some_rows(source, few, seed))
             try:
                 out[name] = fitted_member(found, name, rows, seed, self.n_jobs)
             except (LatentBitsError, ArithmeticError, np.linalg.LinAlgError, MemoryError):
@@ -295,11 +294,6 @@ def members_within(
             kept.append(name)
             spent += wanted
     return kept
-
-
-def some_of(n_rows: int, n: int, seed: int) -> Any:
-    """So many rows drawn at random, ascending."""
-    return np.sort(stream(seed, "rows", 0).permutation(n_rows)[:n])
 
 
 def fitted_member(found: Comparison, name: str, source: Any, seed: int, n_jobs: int | None) -> Any:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.block import ONE, UNKNOWN, ZERO, Block
-from ..data.holdout import RowsSource
-from ..data.rng import stream
+from ..data.holdout import RowsSource, some_rows
 from ..data.source import Source
 from ..engine.ask import joined
 from ..engine.protocols import PredictsCells
@@ -170,13 +169,6 @@ class FittedFamily:
         """The component that is strongest in every row."""
         strength = np.abs(memberships) if self.candidate.structure == "scores" else memberships
         return strength.argmax(axis=1)
-
-
-def some_rows(source: Source, n: int, seed: int) -> Any:
-    """Up to ``n`` rows of a table drawn at random, ascending."""
-    if source.shape[0] <= n:
-        return np.arange(source.shape[0])
-    return np.sort(stream(seed, "rows", 99).permutation(source.shape[0])[:n])
 
 
 def widest(marginals: Any, most: int) -> Any:

@@ -13,7 +13,7 @@ from .facts import Facts
 
 TABLES = ("csv", "parquet")
 OUTPUTS = (
-    *("report.html", "summary.md", "model.latentbits", "several.latentbits", "run.toml"),
+    *("report.html", "summary.md", "model.latentbits", "several.latentbits", "stack.latentbits", "run.toml"),
     *(
         f"{name}.{kind}"
         for name in ("comparison", "components", "edges", "modules", "rows", "cells", "blanks", "filled")

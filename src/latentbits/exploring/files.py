@@ -30,6 +30,9 @@ def write_all(found: Exploration) -> None:
     if found.several is not None:
         written.add("several.latentbits")
         found.several.model.save(found.folder / "several.latentbits")
+    if found.stack is not None:
+        written.add("stack.latentbits")
+        found.stack.save(found.folder / "stack.latentbits")
     write_atomically(found.folder / "summary.md", summary_of(found).encode())
     write_atomically(found.folder / "report.html", page_of(content_of(found)).encode())
     for file in set(OUTPUTS) - written:  # of an earlier run; they would contradict this one

@@ -15,7 +15,7 @@ from typing import Any
 from .. import __version__, persist
 from ..base.passes import table_sums
 from ..data.checks import warn_of_repeated_ids
-from ..data.holdout import RowsSource
+from ..data.holdout import RowsSource, some_rows
 from ..data.replacing import write_atomically
 from ..data.source import Source, open_source
 from ..engine.locks import held
@@ -34,7 +34,6 @@ from .analysis import (
     FittedFamily,
     filled_blanks,
     residual_pairs,
-    some_rows,
     worth_a_look,
 )
 from .exploration import OUTPUTS, TABLES, Exploration, Rows
@@ -78,7 +77,7 @@ def explore(
     The families are compared (see :func:`~latentbits.compare`); the best one (of those within one standard error of it the
     easiest to read), and the best with several causes per row, are
     fitted to the whole table; ``out`` receives ``report.html``, ``summary.md``, the tables ``components``, ``rows``,
-    ``cells`` and ``blanks``, ``model.latentbits`` and ``run.toml``.
+    ``cells`` and ``blanks``, ``model.latentbits``, ``stack.latentbits`` if there are blanks, and ``run.toml``.
 
     Parameters
     ----------

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..data.block import ONE, UNKNOWN
-from ..data.holdout import RowsSource
+from ..data.holdout import RowsSource, some_rows
 from ..evaluation import Comparison
 from ..families import STORIES
-from .analysis import FittedFamily, cross_tables, some_rows, widest
+from .analysis import FittedFamily, cross_tables, widest
 from .exploration import Exploration
 from .methods import citations, methods_text
 

@@ -18,8 +18,8 @@ LANE = 512
 
 
 @inner_kernel
-def inverse_of(matrix, size, factor, inverse):
-    """Fill ``inverse`` (L, L) of a positive definite ``matrix``; returns half the log determinant of the matrix."""
+def factor_of(matrix, size, factor):
+    """Fill ``factor`` (L, L), lower, of a positive definite ``matrix``; returns half the log determinant of the matrix."""
     half = 0.0
     for i in range(size):
         for j in range(i + 1):
@@ -31,6 +31,13 @@ def inverse_of(matrix, size, factor, inverse):
                 half += math.log(factor[i, i])
             else:
                 factor[i, j] = value / factor[j, j]
+    return half
+
+
+@inner_kernel
+def inverse_of(matrix, size, factor, inverse):
+    """Fill ``inverse`` (L, L) of a positive definite ``matrix``; returns half the log determinant of the matrix."""
+    half = factor_of(matrix, size, factor)
     for c in range(size):
         for i in range(size):
             value = 1.0 if i == c else 0.0
@@ -190,17 +197,8 @@ def add_divergences(means, covariances, values):
     n_rows, size = means.shape
     factor = np.zeros((size, size))
     for i in range(n_rows):
-        value = 0.5 * size
+        value = 0.5 * size + factor_of(covariances[i], size, factor)
         for k in range(size):
-            for m in range(k + 1):
-                rest = covariances[i, k, m]
-                for p in range(m):
-                    rest -= factor[k, p] * factor[m, p]
-                if k == m:
-                    factor[k, k] = math.sqrt(rest)
-                    value += math.log(factor[k, k])
-                else:
-                    factor[k, m] = rest / factor[m, m]
             value -= 0.5 * (covariances[i, k, k] + means[i, k] * means[i, k])
         values[i] += value
 
