@@ -29,8 +29,26 @@ STORIES: Mapping[str, str] = {
     "ratings": "every user is a blend of tastes, each with ratings of its own",
     "keywords": "columns that set the topics of rows apart are worth keeping",
 }
-# Stories with several causes per row.
+# Stories with several causes per row, those that are easier to read before the others.
 SEVERAL_CAUSES = ("shares", "causes", "switches")
+# How a story is read: what a component is to a row decides its words, pictures, order of rows and label tables.
+#   classes    a row belongs to one (of a map: to a region)
+#   shares     a row is a blend of all, the shares sum to one
+#   causes     each is on in a row or not, whatever the others are
+#   scales     a row has a number on each, low or high; nothing belongs to a scale
+#   map        a row has a place in the plane
+#   tree       there are no components, only columns that go in pairs
+KINDS: Mapping[str, str] = {
+    "class": "classes",
+    "paired classes": "classes",
+    "local causes": "classes",
+    "shares": "shares",
+    "causes": "causes",
+    "switches": "causes",
+    "scores": "scales",
+    "map": "map",
+    "pairs": "tree",
+}
 
 
 # What a fit costs beside its passes, in passes; columns whose pairs are looked at, and from which one column is predicted.
@@ -179,6 +197,11 @@ class Family:
         """What the family says about a row, in words."""
         return STORIES[self.structure]
 
+    @property
+    def kind(self) -> str:
+        """How its components are read (:data:`KINDS`); empty for families that the report does not show."""
+        return KINDS.get(self.structure, "")
+
     def counted(self, n: int) -> str:
         """So many components, in words.
 
@@ -187,8 +210,18 @@ class Family:
         >>> BY_NAME["mixture"].counted(3), BY_NAME["noisy-or"].counted(1)
         ('3 classes', '1 source')
         """
-        plural = "es" if self.noun.endswith(("s", "ch")) else "s"
-        return f"{n} {self.noun}{plural * (n != 1)}"
+        return f"{n} {self.noun if n == 1 else self.nouns}"
+
+    @property
+    def nouns(self) -> str:
+        """The noun for several.
+
+        Examples
+        --------
+        >>> BY_NAME["boltzmann"].nouns
+        'switches'
+        """
+        return self.noun + ("es" if self.noun.endswith(("s", "ch")) else "s")
 
     def load(self) -> Any:
         """The class."""
@@ -335,8 +368,9 @@ FAMILIES: tuple[Family, ...] = (
         reading=3,
         search=Search(
             first=2,
+            tuned=(Tuning("link_threshold", (0.0, 1.5, 3.0), 1),),
             cost=Cost(2.4e-3, rows=3e-6, marks=2.9e-8, per_row=1.5e-6, per_mark=4.3e-9),
-            trial={"n_init": 1, "max_iter": 30, "surplus": 0, "row_init": "warm"},
+            trial={"n_init": 1, "max_iter": 30},
             full={"n_init": 1, "max_iter": 150},
         ),
     ),

@@ -97,6 +97,7 @@ class NoisyOrModel(NoisyOrAnswers):
     inference: Annotated[str, of.words("variational", "exact")] = "variational"
     e_step_start: Annotated[str, of.words("best", "warm", "cold")] = "best"
     rounds: Annotated[int, of.Whole(1, 10**9)] = 4
+    link_threshold: of.Amount = 0.0
     truncated: bool = False
     plan: tuple[tuple[of.Count, of.Count, bool], ...] = ((0, 0, False),)
     stage: of.Count = 0
@@ -163,7 +164,7 @@ class NoisyOrModel(NoisyOrAnswers):
         return replace(self, stage=len(self.plan) - 1)
 
     def begin_stage(self, point: Any, sweep: Any) -> Point:
-        """Leave out the sources whose loss is smallest, down to the number of this stage."""
+        """Leave out the sources whose loss is smallest, down to the number of this stage; at last also links by chance."""
         params, rows = point
         surplus = len(params.prior) - self.plan[self.stage][0]
         if surplus > 0:
@@ -172,7 +173,17 @@ class NoisyOrModel(NoisyOrAnswers):
             params = without(params, keep)
             if self.has_row_state:
                 _, rows = sweep.zip_rows(_Keep(keep), rows)
-        return Point(self.freshened(params), rows)
+        return Point(self.cleared(params) if self._in_last_stage else self.freshened(params), rows)
+
+    def cleared(self, params: NoisyOrParams) -> NoisyOrParams:
+        """Without the links that chance alone would make: they take the place of the leak, each for a few of its ones."""
+        if self.link_threshold == 0:
+            return self.freshened(params)
+        marginals = self.sums.marginals
+        rows_on = np.maximum(params.prior[:, None] * self.sums.observed, 1.0)
+        links = -np.expm1(-params.theta)
+        chance = self.link_threshold * np.sqrt(marginals * (1.0 - marginals) / rows_on)
+        return params._replace(theta=np.where(links < chance, 0.0, params.theta))
 
     def freshened(self, params: NoisyOrParams) -> NoisyOrParams:
         """With no link so weak that it could not come back: strengths change by factors."""
