@@ -232,6 +232,42 @@ def test_who_leads_is_not_behind():
     assert not race.runners["late"].is_behind
 
 
+def test_who_gains_more_and_more_is_not_stopped():
+    """Losses of noisy-or on a table of 40 sources: most is gained once there is a source for each."""
+    sources = {2: 0.5526, 4: 0.5401, 8: 0.5066, 16: 0.4680, 32: 0.4377, 64: 0.2556, 128: 0.2553}
+    losses = {"ahead": lambda k: 0.2829, "sources": lambda k: sources.get(k, 0.26), "flat": lambda k: 0.5 - 0.004 * k / 8}
+    race, asked = raced(losses, 1000)
+    assert ("sources", 64) in asked and race.runners["sources"].best.loss == 0.2553
+    stopped = asked.index(("sources", 64))
+    assert ("flat", 16) not in asked[:stopped]  # its gains are too small, even if they doubled five times
+
+
+def test_families_that_may_win_have_most_of_the_time():
+    """Of two that are not too far behind to go on, the one whose steps could bring it to the front is asked more often."""
+    losses = {"still": lambda k: 0.5 - 1e-4 * np.log2(k), "winner": lambda k: 0.48 - 0.01 * np.log2(k)}
+    race, asked = raced(losses, 13)
+    names = [name for name, _ in asked]
+    assert names[:6].count("still") == names[:6].count("winner") == 3  # too few to tell
+    assert names.count("winner") >= 7 > 4 >= names.count("still")
+    assert race.is_promising(race.runners["winner"]) and not race.is_promising(race.runners["still"])
+
+
+def test_families_far_behind_are_compared_by_short_fits(monkeypatch):
+    losses = {"good": lambda k: 0.4, "near": lambda k: 0.43, "far": lambda k: 0.6}
+    race, _ = raced(losses, 1000)
+    assert [race.is_far(name) for name in losses] == [False, False, True]
+    full, short = (race.seconds_in_full(race.runners[name]) for name in ("near", "far"))
+    assert short == race.runners["far"].best.seconds and full >= short
+    monkeypatch.setattr("latentbits.evaluation.race.PART", 0.01)
+    X = make_mixture(600, 24, 6, spread=3.0, random_state=0).data
+    found = latentbits.compare(X, ["mixture", "noisy-or"], folds=1, rows=0, budget=15)
+    short, long = found.row("noisy-or"), found.row("mixture")
+    assert short["shortened"] and short["options"]["max_iter"] == found.candidate("noisy-or").trial["max_iter"]
+    assert not long["shortened"] and "max_iter" not in long["options"] and short["standing"] != "clearly worse"
+    assert found.estimator("noisy-or").max_iter == short["options"]["max_iter"]
+    assert "max_iter" not in dict(found.readable("noisy-or").options)
+
+
 def test_more_rows_bear_larger_sizes():
     """A size that few rows chose is doubled on more rows as long as hidden cells gain; the same steps again are the same."""
     from latentbits.evaluation.growing import grown

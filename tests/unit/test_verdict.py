@@ -42,7 +42,7 @@ def told(losses, n=4000, noise=0.02, structures=None, n_draws=3, sizes=(2, 3, 4)
         )
     about = {name: [Fitted(Point(3), 1.0, 5, True, "")] * n_draws for name in losses}
     searches = [
-        {"model": name, "step": i, "size": size, "options": {}, "log_loss": 0.3, "seconds": 1.0, "note": ""}
+        {"model": name, "step": i, "size": size, "options": {}, "log_loss": 0.3, "behind": 0.0, "se": 0.0}
         for name in losses
         for i, size in enumerate(sizes)
     ]

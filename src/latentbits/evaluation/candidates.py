@@ -105,8 +105,8 @@ def size_text(size: Any, limit: bool = False) -> str:
 
 def candidate_of(family: Family) -> Candidate:
     """A family of the package as it takes part in comparisons."""
-    search = family.search
-    assert search is not None and family.name is not None
+    search = family.search or Search()  # of those that are not compared, there is nothing to search
+    assert family.name is not None
     return Candidate(
         name=family.name, title=family.title, structure=family.structure, make=family.estimator, **vars(search)
     )

@@ -48,6 +48,8 @@ FEWEST_CELLS = 100  # known ones, of columns that vary
 # Paired standard errors from the best within which families have more draws, if time is short, and shorter; draws may take
 # this much more than the budget, because verdicts hang on them.
 CONTENDING, OVER = (4.0, 2.0), 1.2
+# Part of the budget that a fit may take to be compared in any case.
+LITTLE = 0.02
 
 
 def compare(
@@ -285,6 +287,10 @@ class _Job:
         chosen = {
             name: race.runners[name].fits[0].point if best is None else best.point for name, best in points.items()
         }
+        for one in fitted:
+            if race.is_far(one.name):  # fits as short as those of the search tell as much
+                point = chosen[one.name]
+                chosen[one.name] = point.with_options(**{**one.trial, **dict(point.options)})
         ended = {name: runner.ended for name, runner in race.runners.items()}
         questions: list[Questions] = []
         answers: dict[str, list[_Asked]] = {one.name: [] for one in candidates}
@@ -399,13 +405,15 @@ class _Job:
     def affordable(self, race: Race, searched: list[Candidate]) -> list[Candidate]:
         """Who is compared: all, unless that would take much longer than the budget; then those that the search found best."""
         if self.repeat is not None:
-            return searched
+            race.left_out.update(self.repeat.left_out)
+            return [one for one in searched if one.name not in self.repeat.left_out]
         wanted = {one.name: race.seconds_in_full(race.runners[one.name]) / self.hand().width for one in searched}
         order = sorted(searched, key=lambda one: (not (one.asked or one.is_baseline), race.best_loss(one.name)))
         end, kept, n_families = self.clock.elapsed(), set(), 0
         for one in order:
             end += wanted[one.name]
             needed = one.asked or one.is_baseline or (one.is_family and n_families < FEWEST_FAMILIES)
+            needed |= wanted[one.name] <= LITTLE * self.clock.budget  # what costs little is told of, too
             if needed or end <= OVER * self.clock.budget:
                 kept.add(one.name)
                 n_families += one.is_family
@@ -478,18 +486,10 @@ class _Job:
         held = np.tile(self.drawn(0).held, len(questions))
         about = {name: [part.about for part in parts] for name, parts in answers.items()}
         for name, seconds in race.left_out.items():
-            note = f"left out: about {seconds:.0f} s would not fit the budget; raise it, or name the model"
+            note = f"left out: a fit of about {seconds:.0f} s would not fit the budget; raise it, or name the model"
             about[name] = [Fitted(Point(None), 0.0, 0, True, note)]
         searches = [
-            {
-                "model": name,
-                "step": step,
-                "size": fit.point.size,
-                "options": dict(fit.point.options),
-                "log_loss": fit.loss,
-                "seconds": fit.seconds,
-                "note": fit.note,
-            }
+            fit.row(name, step, runner.best, race.rows)
             for name, runner in race.runners.items()
             for step, fit in enumerate(runner.fits, 1)
         ]

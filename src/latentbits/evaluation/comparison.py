@@ -10,6 +10,7 @@ import numpy as np
 from ..base import frame_of
 from ..errors import FitError
 from ..families import BY_NAME, SEVERAL_CAUSES
+from ..html import Html, box, dot, line, table, tag, text
 from .candidates import Candidate, measure, size_text
 from .hidden_cells import log_losses
 from .plan import TIME, Plan
@@ -56,7 +57,8 @@ class Comparison:
     chosen_ : str
         The family that is easiest to read among those within one standard error of the best.
     multi_cause_ : str or None
-        The best family in which a row has several causes.
+        The best family in which a row has several causes, of those whose causes can be read if there are any (not the
+        switches of a Boltzmann machine).
     rival_ : str or None
         The model without hidden structure that predicts better than every family, by two standard errors or more.
     finding_ : {"nothing", "pairs", "structure"}
@@ -64,7 +66,8 @@ class Comparison:
     headline, verdict : str
         The same in a sentence, and with all that belongs to it.
     searches : list of dict
-        Every fit of the search: model, step, size, options, log_loss of the cells that are hidden for the search, seconds.
+        Every fit of the search: model, step, size, options, log_loss of the cells that are hidden for the search, how far it
+        is ``behind`` the best fit of the family with the paired standard error ``se`` of that, seconds.
     curves : dict
         Calibration curve of every model.
     plan : Plan
@@ -124,14 +127,12 @@ class Comparison:
         others = ["tree", *(one.name for one in candidates if one.is_rival and one.name in said)]
         over = {name: _apart(losses["independent"], losses[name], asked, excess).z for name in (best, *others)}
         finding = _finding(best, against, max(over.values()))
-        several = next(
-            (row["model"] for row in table if row["structure"] in SEVERAL_CAUSES and "log_loss" in row), None
-        )
+        several = _several(table)
         winning = [one.name for one in candidates if one.is_rival and _wins(against.get(one.name))]
         rival = min(winning, key=lambda name: against[name].difference, default=None)
         if rival is not None and over[rival] < SOMETHING:
             rival = None  # it does not find anything either
-        chosen = _easiest(table, best, families)
+        chosen = _easiest(table, best, candidates, searches)
         words = Words(table, {one.name: one for one in candidates}, best, finding, rival, against, asked, plan)
         for row in table:
             row["standing"] = words.standing(row)
@@ -167,6 +168,13 @@ class Comparison:
         name = self.best_ if name is None else name
         one, row = self.candidate(name), self.row(name)
         return one.estimator(row["size"], {**one.full, **row["options"]}, random_state, n_jobs)
+
+    def readable(self, name: str) -> Point:
+        """The settings to read a family with: the smallest size within one standard error of its best, and one start alone.
+
+        What predicts best may be twenty classes of which five say nearly the same.
+        """
+        return _readable(self.candidate(name), self.row(name), self.searches)
 
     def fit_seconds(self, name: str) -> float:
         """What a fit of the named model took, on average."""
@@ -228,11 +236,62 @@ class Comparison:
     def __repr__(self) -> str:
         return self.verdict
 
+    def _repr_html_(self) -> str:
+        """Headline, table and verdict, for notebooks."""
+        scored = [row for row in self.table if "log_loss" in row]
+        # Models that are no families may be far behind; the line ends with the families.
+        ends = [row for row in scored if self.candidate(row["model"]).is_family]
+        low = min(0.0, *(row["above_best"] - row["se"] for row in scored))
+        high = max(row["above_best"] + row["se"] for row in ends)
+        rows = [_row_drawn(row, low - 0.05 * (high - low), high + 0.05 * (high - low)) for row in self.table]
+        head = ("family", "size", "log-loss", "above best ± se", "", "")
+        told = line(self.verdict.removeprefix(self.headline).strip())
+        return box(self.headline, table(head, rows, right=[2, 3]), told)
 
-def _easiest(table: list[dict[str, Any]], best: str, families: list[str]) -> str:
-    """The family that comes first in the order of reading among those that may as well be the best."""
-    near = [row["model"] for row in table if row["model"] in families and row["above_best"] <= row["se"]]
-    return min((name for name in near if name in BY_NAME), key=lambda name: BY_NAME[name].reading, default=best)
+
+def _several(table: list[dict[str, Any]]) -> str | None:
+    """The best family with several causes per row: shares or sources before switches, which hardly can be read."""
+    scored = [row for row in table if row["structure"] in SEVERAL_CAUSES and "log_loss" in row]  # best first
+    return min(scored, key=lambda row: row["structure"] == SEVERAL_CAUSES[-1], default={"model": None})["model"]
+
+
+def _row_drawn(row: dict[str, Any], low: float, high: float) -> list[str | Html]:
+    """A model as a row of a table in HTML, its difference from the best on a line from ``low`` to ``high``."""
+    title = tag("b", row["title"]) if row["standing"] == "best" else text(row["title"])
+    if "log_loss" not in row:
+        return [title, row["size_text"], "", "", "", f"{row['standing']} {row['note']}".strip()]
+    apart = f"{row['above_best']:.4f} ± {row['se']:.4f}"
+    point = dot(row["above_best"], row["se"], low, high, apart)
+    return [title, row["size_text"], f"{row['log_loss']:.4f}", apart.replace("-", "−"), point, row["standing"]]
+
+
+def _readable(one: Candidate, row: dict[str, Any], searches: list[dict[str, Any]]) -> Point:
+    """The smallest size of a family within one standard error of its best, without several starts that answer together."""
+    left_out = {*one.averaged, *one.trial}
+    alone = {option: value for option, value in row["options"].items() if option not in left_out}
+    mine = [fit for fit in searches if fit["model"] == one.name and not set(one.averaged) & set(fit["options"])]
+    near = [fit for fit in mine if fit["size"] is not None and fit["behind"] <= fit["se"]]
+    smallest = min(near, key=lambda fit: (measure(fit["size"]), fit["log_loss"]), default=None)
+    if smallest is None or measure(smallest["size"]) >= measure(row["size"]):
+        return Point(row["size"]).with_options(**alone)
+    return Point(smallest["size"]).with_options(**smallest["options"])
+
+
+def _easiest(
+    table: list[dict[str, Any]], best: str, candidates: list[Candidate], searches: list[dict[str, Any]]
+) -> str:
+    """The family that comes first in the order of reading among those that may as well be the best.
+
+    One scale alone, which orders the rows, is easier than anything else.
+    """
+    by_name = {one.name: one for one in candidates if one.is_family and one.name in BY_NAME}
+
+    def rank(row: dict[str, Any]) -> int:
+        is_one_scale = row["structure"] == "scores" and _readable(by_name[row["model"]], row, searches).size == 1
+        return -1 if is_one_scale else BY_NAME[row["model"]].reading
+
+    near = [row for row in table if row["model"] in by_name and "log_loss" in row and row["above_best"] <= row["se"]]
+    return str(min(near, key=rank)["model"]) if near else best
 
 
 def _best_of(families: list[str], losses: dict[str, Any]) -> str:
@@ -291,6 +350,7 @@ def _settings_of(one: Candidate, fits: list[Fitted], search: list[dict[str, Any]
         "options": dict(point.options),
         "options_text": options_told(dict(point.options)),
         "n_tried": len(search),
+        "shortened": bool((set(one.trial) - set(one.averaged)) & set(dict(point.options))),
         "ended": ended,
         "at_edge": bool(largest and cut and not (one.limit and ended != TIME)),
         "n_draws": 0 if one.name in plan.left_out else len(fits),

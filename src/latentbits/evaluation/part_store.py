@@ -23,7 +23,7 @@ def digest_of_table(source: Source) -> str:
 
 MARK = "latentbits-parts"
 # Files that runs write into a folder of parts, and what is left of them if a run is killed while it writes.
-OURS = re.compile(rf"({MARK}|[0-9a-f]{{16}}\.part|(winner|several)-[0-9a-f]{{12}}\.(latentbits|json))")
+OURS = re.compile(rf"({MARK}|[0-9a-f]{{16}}\.part|read-[0-9a-f]{{12}}\.(latentbits|json))")
 ASIDE = re.compile(rf"\.{OURS.pattern}\.[^.]+")
 
 

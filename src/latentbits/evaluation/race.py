@@ -1,13 +1,15 @@
 """The race of families: each searches its settings (``search.py``), step by step, until the time is over.
 
 The clock decides only who makes the next step, and how many are made.  The family that has had the least time is next, so
-that cheap ones end early and leave their time to the others.  Those that are too far behind to catch up stop, and go on only
+that cheap ones end early and leave their time to the others; those that may still win have several times the time of those
+whose last steps gained little.  Those that are too far behind to catch up stop, and go on only
 if all others have ended and time is left.  Those whose next step no longer fits the time end while they are still getting
 better.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -19,13 +21,16 @@ from .candidates import Candidate
 from .plan import BEHIND, FAILED, SETTLED, TIME, Plan
 from .search import Path, Point, Tried, most_components, search_path
 
-# A family stops if it is further behind the best than this many times what its last sizes gained, and than this part of its
-# loss, which is more than regularisers and averaged starts have gained anywhere (see the guide).
-GAINS, PART = 3.0, 0.12
+# A family stops if it is further behind the best than what so many more doublings would gain if they went on like its last
+# ones, and than this part of its loss, which is more than regularisers and averaged starts have gained anywhere (see the
+# guide).  Gains that grow go on to grow, up to twofold: with 40 sources most is gained when there is one for each.
+DOUBLINGS, MOST_RATIO, PART = 5, 2.0, 0.12
 FEWEST_SIZES = 3  # before a family may be stopped
 FEWEST_FAMILIES = 4  # that are fitted, whatever they cost
 STANDARD_ERRORS = 3.0
 MOST_RESERVED = 0.6  # of the budget, for the comparison after the search
+# Families that may still win have this many times the time of those whose last steps gained too little for that.
+PROMISE = 4.0
 
 
 class Clock:
@@ -78,13 +83,16 @@ class Runner:
         """Seconds that it has had."""
         return sum(fit.seconds for fit in self.fits)
 
-    def last_gain(self) -> float:
-        """The most that one of the last two fits gained over all before it."""
-        gains = [0.0]
-        for n in (len(self.fits) - 1, len(self.fits) - 2):
-            if n >= 1:
-                gains.append(min(fit.loss for fit in self.fits[:n]) - self.fits[n].loss)
-        return max(gains)
+    def hope(self) -> float:
+        """What more doublings would gain if they went on like the last two."""
+        older, latest = (self.gain(n) for n in (len(self.fits) - 2, len(self.fits) - 1))
+        ratio = MOST_RATIO if older == 0.0 else min(max(latest / older, 1.0), MOST_RATIO)
+        return max(older, latest) * sum(ratio**n for n in range(1, DOUBLINGS + 1))
+
+    def gain(self, n: int) -> float:
+        """What fit number ``n`` gained over all before it."""
+        before = min((fit.loss for fit in self.fits[: max(0, n)]), default=math.inf)
+        return 0.0 if math.isinf(before) else max(0.0, before - self.fits[n].loss)
 
 
 @dataclass
@@ -140,7 +148,7 @@ class Race:
     def started(self) -> bool:
         """Start what there is room for, first the families that have had the least time; whether anything is being done."""
         waiting = [runner for runner in self.runners.values() if runner.pending is not None and not runner.is_busy]
-        waiting.sort(key=lambda runner: (runner.is_behind, runner.spent(), self.nominal(runner.one, runner.pending)))
+        waiting.sort(key=lambda runner: (runner.is_behind, self.had(runner), self.nominal(runner.one, runner.pending)))
         n_busy = sum(runner.is_busy for runner in self.runners.values())
         for runner in waiting:
             if n_busy < self.width and self.may_go_on(runner):
@@ -148,6 +156,33 @@ class Race:
                 assert runner.pending is not None
                 self.start(runner.one, runner.pending)
         return n_busy > 0
+
+    def had(self, runner: Runner) -> float:
+        """Seconds that a family has had, beside its share of the time."""
+        return runner.spent() / (PROMISE if self.is_promising(runner) else 1.0)
+
+    def is_promising(self, runner: Runner) -> bool:
+        """Whether more steps like its last ones would make a family the best, or too few were made to tell."""
+        if len(runner.fits) < FEWEST_SIZES or runner.best is None:
+            return runner.one.is_family
+        return runner.best.loss - runner.hope() <= self.least_loss()
+
+    def least_loss(self) -> float:
+        """The loss of the best family."""
+        found = [r.best.loss for r in self.runners.values() if r.one.is_family and r.best is not None]
+        return min(found, default=float("inf"))
+
+    def is_far(self, name: str) -> bool:
+        """Whether a family is so far behind in the search that shorter fits are enough to tell."""
+        runner, least = self.runners[name], self.least_loss()
+        if not runner.one.is_family or runner.one.named or runner.best is None or runner.best.losses is None:
+            return False
+        leader = min(
+            (r.best for r in self.runners.values() if r.one.is_family and r.best is not None),
+            key=lambda best: best.loss,
+        )
+        gap, se = leader.gain_over(runner.best, self.rows)
+        return runner.best.loss > (1.0 + PART) * least and gap > STANDARD_ERRORS * se
 
     def nominal(self, one: Candidate, point: Point | None) -> float:
         """Seconds of a fit of the search on an ordinary machine."""
@@ -170,6 +205,8 @@ class Race:
         best, one = runner.best, runner.one
         if best is None:
             return 0.0
+        if self.is_far(one.name):
+            return best.seconds
         trial, full = ({**options, **dict(best.point.options)} for options in (one.trial, one.full))
         if best.settled and "max_iter" in full:  # longer fits end as soon
             return float(best.seconds * full.get("n_init", 1) / trial.get("n_init", 1))
@@ -209,12 +246,9 @@ class Race:
 
     def reserved(self) -> float:
         """Seconds that the comparison after the search will take: one draw of all, the others of those in front."""
-        found = [runner for runner in self.runners.values() if runner.best is not None]
-        least = min((runner.best.loss for runner in found), default=0.0)  # type: ignore[union-attr]
         total = 0.0
-        for runner in found:
-            assert runner.best is not None
-            in_front = not runner.is_behind and runner.best.loss <= (1.0 + PART) * least
+        for runner in self.runners.values():
+            in_front = not runner.is_behind and not self.is_far(runner.one.name)
             n_draws = self.n_draws if in_front or runner.one.is_baseline else 1
             total += n_draws * self.seconds_in_full(runner)
         return min(total / self.width, MOST_RESERVED * self.clock.budget)
@@ -240,4 +274,4 @@ class Race:
         """Whether a family is further behind than more steps could bring it."""
         assert runner.best is not None and leader.best is not None
         gap, se = leader.best.gain_over(runner.best, self.rows)
-        return gap - STANDARD_ERRORS * se > max(GAINS * runner.last_gain(), PART * runner.best.loss)
+        return gap - STANDARD_ERRORS * se > max(runner.hope(), PART * runner.best.loss)

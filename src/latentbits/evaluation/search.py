@@ -55,6 +55,21 @@ class Tried(NamedTuple):
         found = paired(other.losses, self.losses, rows)
         return found.difference, found.se
 
+    def row(self, model: str, step: int, best: Tried | None, rows: Any) -> dict[str, Any]:
+        """As a row of a table, beside the best fit of the family."""
+        behind, se = (0.0, 0.0) if best is None else best.gain_over(self, rows)
+        return {
+            "model": model,
+            "step": step,
+            "size": self.point.size,
+            "options": dict(self.point.options),
+            "log_loss": self.loss,
+            "behind": behind,
+            "se": se,
+            "seconds": self.seconds,
+            "note": self.note,
+        }
+
 
 Path = Generator[Point, Tried, Tried]
 

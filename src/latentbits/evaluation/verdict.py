@@ -186,7 +186,8 @@ class Words:
         if row["at_edge"]:
             return "improving"
         fits = min(row["n_draws"], self.scored[self.best]["n_draws"])
-        return "clearly worse" if z > CLEARLY and fits >= ENOUGH_DRAWS and row["ended"] != TIME else "worse"
+        is_sure = z > CLEARLY and fits >= ENOUGH_DRAWS and row["ended"] != TIME and not row["shortened"]
+        return "clearly worse" if is_sure else "worse"
 
     def rivals(self) -> list[str]:
         """The other families, by how far they are from the best."""
@@ -217,6 +218,12 @@ class Words:
         return lines
 
     def left_out(self) -> list[str]:
-        """Who was not tried."""
-        untried = [self.candidates[name].title for name in self.plan.left_out]
-        return [f"Not tried, to keep to the budget: {', '.join(untried)}."] if untried else []
+        """Who was not tried, and who was searched and then not compared."""
+        told = []
+        for words, was_searched in (
+            ("Not tried, to keep to the budget", False),
+            ("Searched, but no time was left to compare", True),
+        ):
+            names = [name for name in self.plan.left_out if bool(self.plan.steps.get(name)) == was_searched]
+            told += [f"{words}: {_joined([self.candidates[name].title for name in names])}."] if names else []
+        return told
