@@ -26,7 +26,7 @@ def tables() -> dict[str, Any]:
 
 def run(X: Any, budget: float, seed: int) -> dict[str, Any]:
     """A comparison, by structures: the best member of each."""
-    found = latentbits.compare(X, budget=budget, random_state=seed, n_jobs=2)
+    found = latentbits.compare(X, budget=budget, random_state=seed)
     best: dict[str, dict[str, Any]] = {}
     for row in found.table:  # best first
         if "log_loss" in row and row["structure"] in STORIES and found.candidate(row["model"]).is_family:
@@ -62,7 +62,7 @@ def agreement(full: bool, folder: Path) -> Outcome:
     outcome = Outcome(
         "explore-agreement",
         "verdicts that hold",
-        f"{N_ROWS:,} rows of four tables, and two small ones (reduced: one table)",
+        f"{N_ROWS:,} rows of four tables, and two small ones, one fit at a time (reduced: one table)",
     )
     kept = Runs(folder / "runs" / "agreement.json" if full else None)
     agree, by_seed, by_budget = [], [], []

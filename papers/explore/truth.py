@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 import latentbits
 from latentbits.data.rng import stream
 from latentbits.datasets import make_aspect, make_boltzmann, make_map, make_mixture, make_noisy_or, make_trait
-from papers.common import Outcome
+from papers.common import Outcome, Runs, plain
 
 N_DRAWS = 10
 
@@ -47,42 +47,54 @@ TRUTHS = {
     "Boltzmann machine": ("switches", lambda seed: make_boltzmann(1000, 24, 6, random_state=seed).data),
 }
 
+NOTHING = "independent columns"
+
+
+def standing_of(found: Any, structure: str) -> dict[str, Any]:
+    """The best family of a structure in a comparison, and whether it is first or within one standard error of the first."""
+    rows = [row for row in found.table if row["structure"] == structure and "log_loss" in row]
+    mine = [row for row in rows if found.candidate(row["model"]).is_family]
+    if not mine:  # all were left out
+        return {"true": None, "found": False, "standing": "left out", "above_best": None, "se": None}
+    told = {name: mine[0][name] for name in ("size_text", "above_best", "se", "standing")}  # the best comes first
+    return {"true": mine[0]["model"], "found": bool(told["above_best"] <= told["se"]), **told}
+
 
 def judged(X: Any, structure: str, seed: int) -> dict[str, Any]:
     """Compare all families on a table; how far the best of the true structure is from the best of all."""
     found = latentbits.compare(X, folds=1, random_state=seed)
-    mine = min((row for row in found.table if row["structure"] == structure), key=lambda row: row["log_loss"])
     return {
         "first": found.best_,
         "finding": found.finding_,
-        "true": mine["model"],
-        "size": mine["size"],
-        "above_best": mine["above_best"],
-        "se": mine["se"],
-        "found": bool(mine["above_best"] <= mine["se"]),
+        **standing_of(found, structure),
         "losses": {row["model"]: row["log_loss"] for row in found.table if "log_loss" in row},
+        "headline": found.headline,
     }
 
 
 def drawn(name: str, seed: int) -> dict[str, Any]:
-    """One draw of one truth, judged."""
+    """One draw of one truth, or of none, judged."""
+    if name == NOTHING:
+        found = latentbits.compare(independent(seed), folds=1, random_state=seed)
+        return {"first": found.best_, "finding": found.finding_, "headline": found.headline}
     structure, make = TRUTHS[name]
     return judged(make(seed), structure, seed)
-
-
-def nothing(seed: int) -> str:
-    """What is found in independent columns."""
-    return latentbits.compare(independent(seed), folds=1, random_state=seed).finding_
 
 
 def truth(full: bool, folder: Path) -> Outcome:
     """Tables drawn from every family, and from none."""
     outcome = Outcome("explore-truth", "synthetic truth", "ten draws of each family (reduced: two), one draw of cells")
     n_draws, least = (N_DRAWS, 8) if full else (2, 1)
-    draws = [(name, seed) for name in TRUTHS for seed in range(n_draws)]
-    judgements = Parallel(n_jobs=2)(delayed(drawn)(*draw) for draw in draws)
+    kept = Runs(folder / "runs" / "truth.json" if full else None)
+    draws = [(name, seed) for name in (*TRUTHS, NOTHING) for seed in range(n_draws)]
+    missing = [draw for draw in draws if f"{draw[0]}, draw {draw[1]}" not in kept]
+    found = Parallel(n_jobs=2, return_as="generator")(delayed(drawn)(*draw) for draw in missing)
+    for (name, seed), result in zip(missing, found):
+        kept[f"{name}, draw {seed}"] = plain(result)
+        kept.write()
+        print(f"{name}, draw {seed}:", result["first"], result["finding"], result.get("found"), flush=True)
     for name in TRUTHS:
-        results = [found for draw, found in zip(draws, judgements) if draw[0] == name]
+        results = [kept[f"{name}, draw {seed}"] for seed in range(n_draws)]
         hits = sum(result["found"] for result in results)
         outcome.numbers[name] = results
         outcome.claim(
@@ -91,8 +103,8 @@ def truth(full: bool, folder: Path) -> Outcome:
             f"{hits} of {n_draws}",
             hits >= least,
         )
-    findings = Parallel(n_jobs=2)(delayed(nothing)(seed) for seed in range(n_draws))
-    outcome.numbers["independent columns"] = findings
+    findings = [kept[f"{NOTHING}, draw {seed}"]["finding"] for seed in range(n_draws)]
+    outcome.numbers[NOTHING] = findings
     n_nothing = sum(finding == "nothing" for finding in findings)
     outcome.claim(
         "independent columns: there is nothing to find",

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from latentbits import RestrictedBoltzmann
 from latentbits.data.block import Lists
 from latentbits.data.source import open_source
-from latentbits.datasets import make_mixture
+from latentbits.datasets import generators, make_boltzmann, make_mixture
 from latentbits.errors import InputError, NotConvergedWarning
 from latentbits.rbm.kernels import log_growth_at
 from latentbits.rbm.model import BoltzmannModel, BoltzmannParams
@@ -81,7 +81,7 @@ def test_clamped_gibbs_is_exact_in_the_limit():
     row = np.array([[1, np.nan, 0, np.nan, np.nan, 1]])
     wanted = exact_fill(params, row[0])[0]
     block, unknown = open_source(row).block(0), np.isnan(row[0])
-    gibbs = BoltzmannModel(3, "gibbs", 20_000)
+    gibbs = BoltzmannModel(3, "gibbs", 8_000)
     assert np.abs(gibbs.predict_cells(block, gibbs.precompute(params))[0] - wanted)[unknown].max() < 0.01
     field = BoltzmannModel(3, "mean-field", 500)
     assert np.abs(field.predict_cells(block, field.precompute(params))[0] - wanted)[unknown].max() < 0.3
@@ -333,3 +333,17 @@ def test_bad_options():
     ):
         with pytest.raises(InputError, match=words):
             RestrictedBoltzmann(**{"n_components": 2, **options}).fit(X)
+
+
+def test_chains_draw_what_weighing_all_hidden_states_draws(monkeypatch):
+    exact = make_boltzmann(8_000, 8, 5, random_state=3)
+    monkeypatch.setattr(generators, "MOST_WEIGHED", 0)
+    chains = make_boltzmann(8_000, 8, 5, random_state=3)
+    pairs, pairs_of_chains = (made.data.T @ made.data / len(made.data) for made in (exact, chains))
+    np.testing.assert_array_equal(exact.couplings, chains.couplings)
+    assert np.abs(pairs - pairs_of_chains).max() < 4 * np.sqrt(0.5 / 8_000)  # four standard errors
+    assert np.abs(exact.hidden.mean(axis=0) - chains.hidden.mean(axis=0)).max() < 4 * np.sqrt(0.5 / 8_000)
+    large = make_boltzmann(50, 30, 40, spread=0.5, random_state=0)
+    assert large.hidden.shape == (50, 40) and len(np.unique(large.data, axis=0)) == 50
+    with pytest.raises(InputError, match="n_components must be 1 or more; got 0"):
+        make_boltzmann(10, 4, 0)

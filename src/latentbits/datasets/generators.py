@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from ..data.rng import stream
 from ..errors import InputError
+
+# Of Boltzmann machines: hidden units whose states are all weighed; sweeps of a chain while couplings grow, and after.
+MOST_WEIGHED = 16
+COOLING, SWEEPS = 200, 300
 
 
 class Made(NamedTuple):
@@ -382,14 +387,19 @@ def make_boltzmann(
     unknown: float = 0.0,
     random_state: int = 0,
 ) -> MadeBoltzmann:
-    """Draw a table from a random restricted Boltzmann machine, exactly (all 2^H hidden states are weighed).
+    """Draw a table from a random restricted Boltzmann machine.
+
+    Up to 16 hidden units the draws are exact: all 2^H hidden states are weighed.  Beyond, every row is a Gibbs chain of its
+    own, from independent columns to the couplings by small steps, and then 300 sweeps on.
 
     Parameters
     ----------
     n_rows, n_columns, n_components : int
-        Size; up to 16 hidden units.
+        Size.
     spread : float
-        Standard deviation of the couplings.  The biases are such that every coupling is centred.
+        Standard deviation of the couplings.  The biases are such that every coupling is centred.  Rows of a large machine
+        with strong couplings are a handful of frozen states; the log odds of a cell vary alike in machines of all sizes if
+        the spread falls with the root of ``n_components``.
     unknown : float
         Share of cells made unknown at random.
     random_state : int
@@ -406,19 +416,40 @@ def make_boltzmann(
     >>> made.data.shape, made.hidden.shape
     ((100, 8), (100, 3))
     """
-    if not 1 <= n_components <= 16:
-        raise InputError(f"make_boltzmann: n_components must be from 1 to 16; got {n_components!r}.")
+    if n_components < 1:
+        raise InputError(f"make_boltzmann: n_components must be 1 or more; got {n_components!r}.")
     rng = stream(random_state, "sample", 7)
     couplings = spread * rng.standard_normal((n_columns, n_components))
     visible, hidden_bias = -0.5 * couplings.sum(axis=1), -0.5 * couplings.sum(axis=0)
-    states = (np.arange(2**n_components)[:, None] >> np.arange(n_components)) & 1
-    weights = states @ hidden_bias + np.logaddexp(0.0, visible + states @ couplings.T).sum(axis=1)
-    chances = np.exp(weights - weights.max())
-    hidden = states[rng.choice(len(states), n_rows, p=chances / chances.sum())]
-    on = 1.0 / (1.0 + np.exp(-(visible + hidden @ couplings.T)))
+    draw_hidden = _weighed_hidden if n_components <= MOST_WEIGHED else _cooled_hidden
+    hidden = draw_hidden(n_rows, couplings, visible, hidden_bias, rng)
+    on = expit(visible + hidden @ couplings.T)
     data = (rng.random(on.shape) < on).astype(float)
     _make_blanks(unknown, rng, data)
     return MadeBoltzmann(data, hidden.astype(np.uint8), couplings, visible, hidden_bias)
+
+
+def _weighed_hidden(n_rows: int, couplings: Any, visible: Any, hidden_bias: Any, rng: np.random.Generator) -> Any:
+    """Exact draws of hidden states, all of which are weighed (n, H)."""
+    n_hidden = couplings.shape[1]
+    states = (np.arange(2**n_hidden)[:, None] >> np.arange(n_hidden)) & 1
+    weights = states @ hidden_bias + np.logaddexp(0.0, visible + states @ couplings.T).sum(axis=1)
+    chances = np.exp(weights - weights.max())
+    return states[rng.choice(len(states), n_rows, p=chances / chances.sum())]
+
+
+def _cooled_hidden(n_rows: int, couplings: Any, visible: Any, hidden_bias: Any, rng: np.random.Generator) -> Any:
+    """Draws of hidden states by a Gibbs chain for every row (n, H).
+
+    Couplings grow over the first sweeps, with biases that keep them centred, so that no chain is caught where it began.
+    """
+    hidden = rng.integers(0, 2, (n_rows, couplings.shape[1]))
+    for share in [*np.linspace(0.0, 1.0, COOLING, endpoint=False), *np.ones(SWEEPS)]:
+        on = expit(share * (visible + hidden @ couplings.T))
+        cells = rng.random(on.shape) < on
+        up = expit(share * (hidden_bias + cells @ couplings))
+        hidden = (rng.random(up.shape) < up).astype(np.int64)
+    return hidden
 
 
 class MadeTrees(NamedTuple):
