@@ -96,6 +96,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check src tests papers benchmarks examples docs/stories
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/oxlint --deny-warnings src/latentbits/report/files/js tests/js
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

@@ -20,6 +20,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3  # links lead to headings of other pages
 autosummary_generate = True
 numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
@@ -40,7 +41,11 @@ def estimators_page() -> str:
     table = "\n".join(["| estimator | story | source |", "|---|---|---|", *rows])
     names = "\n   ".join([*(f.cls for f in FAMILIES), "load"])
     listed = f".. currentmodule:: latentbits\n\n.. autosummary::\n   :toctree: generated\n\n   {names}\n"
-    return f"# Estimators\n\n{table}\n\n```{{eval-rst}}\n{listed}```\n"
+    told = (
+        "Notebooks show what a fitted estimator found; those that explain cells write it as a page, too: "
+        "[`report`](../guide/exploring.md#a-model-of-your-own)."
+    )
+    return f"# Estimators\n\n{table}\n\n{told}\n\n```{{eval-rst}}\n{listed}```\n"
 
 
 # Written before Sphinx looks for pages; not kept in the repository.

@@ -9,6 +9,10 @@ import numpy as np
 
 from .data.block import UNKNOWN, Codes, Float
 from .errors import need
+from .html import COLOURS, Html, bar, box, legend, opposed_bar, stacked_bar, table
+
+MOST_SHOWN = 10  # cells in a notebook
+NOT_BY_CELL = ("feature_names", "component_names", "kind")
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,9 @@ class Explanation:
         (for an unknown cell: for the more probable one); -1 where none does.
     partner_evidence : (m,) or None
         How much it does: log P(value | that column, class of the row) - log P(value | class).
+    kind : str
+        How components are read (:data:`latentbits.families.KINDS`): of scales the evidence is what they add to the log odds
+        of a one, and the share its part in the size of all of that.
     """
 
     row: np.ndarray
@@ -52,6 +59,7 @@ class Explanation:
     leak: Float | None = None
     partner: np.ndarray | None = None
     partner_evidence: Float | None = None
+    kind: str = ""
 
     @property
     def surprise(self) -> Float:
@@ -62,7 +70,7 @@ class Explanation:
 
     def take(self, which: np.ndarray) -> Explanation:
         """The explanation of some of the cells."""
-        by_cell = [field.name for field in fields(self) if field.name not in ("feature_names", "component_names")]
+        by_cell = [field.name for field in fields(self) if field.name not in NOT_BY_CELL]
         return replace(
             self, **{name: getattr(self, name)[which] for name in by_cell if getattr(self, name) is not None}
         )
@@ -106,3 +114,67 @@ class Explanation:
         except ImportError:
             raise need("pandas", "pandas", "An explanation as a frame") from None
         return pd.DataFrame(self.to_records())
+
+    def _repr_html_(self) -> str:
+        """The most surprising cells with their causes, for notebooks; unknown ones only where there are no others."""
+        known, n_all = int((self.value != UNKNOWN).sum()), len(self.row)
+        surprise = np.where(self.value == UNKNOWN, -1.0, self.surprise)
+        n_shown = min(MOST_SHOWN, n_all if n_all <= MOST_SHOWN or not known else known)
+        some = self.take(np.argsort(-surprise, kind="stable")[:n_shown])
+        told = f"{n_all:,} cell{'s' * (n_all != 1)} explained"
+        if n_shown < n_all:
+            told += f"; the {n_shown} most surprising" if known else f"; the first {n_shown}"
+        coloured = np.argsort(-some.share.sum(axis=0), kind="stable")[: len(COLOURS)]
+        parts = [some._cell_drawn(i, coloured) for i in range(n_shown)]
+        head = list(parts[0]) if parts else []
+        return box(told, table(head, [list(part.values()) for part in parts], right=[0, 2, 3]), self._legend(coloured))
+
+    def _cell_drawn(self, i: int, coloured: np.ndarray) -> dict[str, str | Html]:
+        """A cell as a row of a table, by the names of its columns."""
+        probability = float(self.probability[i])
+        out: dict[str, str | Html] = {
+            "row": f"{int(self.row[i])}",
+            "column": str(self.called(int(self.column[i]))),
+            "value": "blank" if self.value[i] == UNKNOWN else str(int(self.value[i])),
+            "P(1)": f"{probability:.3f}",
+            "": bar(probability),
+        }
+        if self.missing is not None:
+            out["lost"] = "" if np.isnan(self.missing[i]) else f"{self.missing[i]:.2f}"
+        if self.partner is not None:
+            out["argues most"] = str(self.called(int(self.partner[i])) or "")
+        if self.kind == "scales":
+            out["causes, for 0 ← → for 1"] = self._sides_drawn(i, coloured)
+        elif self._has_causes:
+            out["causes"] = self._shares_drawn(i, coloured)
+        return out
+
+    @property
+    def _has_causes(self) -> bool:
+        """Whether there is more than one thing that a cell can owe to."""
+        return self.share.shape[1] > 1 or self.leak is not None
+
+    def _shares_drawn(self, i: int, coloured: np.ndarray) -> Html:
+        """The shares of a cell's causes; those of causes that have no colour come last."""
+        shares = self.share[i, coloured].tolist()
+        rest = [0.0] * (len(COLOURS) - len(shares)) + [float(self.share[i].sum()) - sum(shares)]
+        leak = 0.0 if self.leak is None else float(self.leak[i])
+        rest[-1] += leak
+        told = [*zip((self.component_names[k] for k in coloured), shares), ("leak", leak)]
+        return stacked_bar([*shares, *rest], ", ".join(f"{name} {share:.0%}" for name, share in told if share > 0.005))
+
+    def _sides_drawn(self, i: int, coloured: np.ndarray) -> Html:
+        """What the scales of a row argue for, in shares of all that they say."""
+        shares, is_one = self.share[i, coloured].tolist(), (self.evidence[i, coloured] > 0).tolist()
+        parts = [*zip((self.component_names[k] for k in coloured), shares, is_one)]
+        told = ", ".join(f"{name} for {int(one)} {share:.0%}" for name, share, one in parts)
+        zeros, ones = ([share * (one == side) for _, share, one in parts] for side in (False, True))
+        return opposed_bar(zeros, ones, told)
+
+    def _legend(self, coloured: np.ndarray) -> Html:
+        """What the colours of causes mean."""
+        if not self._has_causes and self.kind != "scales":
+            return Html("")
+        left_out = self.share.shape[1] > len(coloured) and self.kind != "scales"
+        others = [name for name, there in (("others", left_out), ("leak", self.leak is not None)) if there]
+        return legend([self.component_names[k] for k in coloured], " and ".join(others))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import errno
 import json
@@ -42,6 +43,11 @@ def content_of(folder):
     """The data in a report."""
     text = (folder / "report.html").read_text(encoding="utf-8")
     return json.loads(text.split('id="content">', 1)[1].split("</script>", 1)[0])
+
+
+def decoded(text, dtype):
+    """Numbers that a report holds as text."""
+    return np.frombuffer(base64.b64decode(text), dtype)
 
 
 def rows_of(path):
@@ -187,11 +193,16 @@ def test_everything_is_written(found, table):
         "comparison.csv",
         "components.csv",
         "filled.csv",
+        "labels.csv",
         "model.latentbits",
         "report.html",
     ]
-    expected += ["rows.csv", "run.toml", "several.latentbits", "stack.latentbits", "summary.md"]
-    assert files == expected
+    expected += ["rows.csv", "run.toml", "stack.latentbits", "summary.md"]
+    others = [reading.name for reading in found.readings[1:]]
+    assert others == [found.comparison.multi_cause_] == ["aspect"]
+    assert files == sorted(
+        [*expected, *(f"{name}.latentbits" for name in others), *(["pairs.csv"] * bool(found.leftovers.pairs))]
+    )
     rows = rows_of(found.folder / "rows.csv")
     assert len(rows) == 150 and rows[0]["truth"] == f"c{table.causes[0]}" and rows[0]["component"].startswith("class ")
     model = latentbits.load(found.folder / "model.latentbits")
@@ -214,8 +225,78 @@ def test_everything_is_written(found, table):
     kinds = [c["kind"] for c in cells]
     surprises = [float(c["surprise"]) for c in cells if c["kind"] == "surprising one"]
     assert kinds[0].startswith("surprising") and surprises == sorted(surprises, reverse=True)
-    assert found.comparison.verdict in (found.folder / "summary.md").read_text(encoding="utf-8")
-    assert repr(found).endswith("report.html")
+    summary = (found.folder / "summary.md").read_text(encoding="utf-8")
+    assert found.comparison.verdict in summary and summary.startswith("# made\n\n" + found.overview[0])
+    assert all(f"## {reading.fitted.title}" in summary for reading in found.readings)
+    assert repr(found).startswith(found.overview[0]) and repr(found).endswith("report.html")
+
+
+def test_the_parts_of_all_readings_are_written(found, table):
+    """Rows with the parts of every model, components with their model, and models that give the same again."""
+    rows, components = rows_of(found.folder / "rows.csv"), rows_of(found.folder / "components.csv")
+    assert list(components[0])[:3] == ["model", "component", "weight"] and "family" not in components[0]
+    for i, (reading, file) in enumerate(zip(found.readings, ["model", "aspect"])):
+        model = latentbits.load(found.folder / f"{file}.latentbits")
+        values, names = model.transform(table.data), reading.fitted.part_names()
+        columns = names if i == 0 else [f"{reading.name}: {name}" for name in names]
+        for n in (0, 77):
+            assert [float(rows[n][column]) for column in columns] == pytest.approx(values[n], abs=1e-9)
+        mine = [row for row in components if row["model"] == reading.name]
+        assert list(dict.fromkeys(row["component"] for row in mine)) == names and len(mine) == 8 * len(names)
+        own = [
+            float(row["probability"])
+            for row in sorted(mine, key=lambda row: int(row["feature"]))
+            if row["component"] == names[0]
+        ]
+        assert own == pytest.approx(model.components_[0], abs=1e-9)
+    first = found.readings[0].values
+    assert [row["component"] for row in rows] == [f"class {k + 1}" for k in first.argmax(axis=1)]
+    assert [float(row["strength"]) for row in rows] == pytest.approx(first.max(axis=1), abs=1e-9)
+
+
+def test_labels_are_written(found):
+    """What goes with labels, of every reading."""
+    rows = rows_of(found.folder / "labels.csv")
+    told = [(reading.name, one) for reading in found.readings for one in reading.associations]
+    assert [(row["model"], row["label"], row["component"]) for row in rows] == [
+        (name, one.label, one.component or "all") for name, one in told
+    ]
+    assert {row["model"] for row in rows} == {"mixture", "aspect"} and {row["label"] for row in rows} == {"truth"}
+    for row, (_, one) in zip(rows, told):
+        assert float(row["value"]) == pytest.approx(one.measured.value) and row["sentence"] == one.sentence
+        assert (row["stated"].lower() in ("true", "1")) == one.is_stated and float(row["p"]) == pytest.approx(
+            one.p, abs=1e-9
+        )
+    assert rows[0]["measure"] == "V" and "truth is “c" in rows[0]["sentence"] and rows[0]["stated"] == "True"
+    assert found.overview == [
+        found.comparison.headline
+    ]  # eight columns are too few to predict hidden cells from others
+
+
+def test_scales_belong_to_nobody(tmp_path):
+    """A winner with scales: rows have numbers and belong to no component."""
+    made = latentbits.datasets.make_trait(200, 12, 1, random_state=0)
+    labels = {"grade": [f"{value:.2f}" for value in made.scores[:, 0]]}
+    quietly(
+        made.data,
+        tmp_path,
+        labels=labels,
+        models=["trait", "mixture"],
+        n_components={"trait": [1], "mixture": [2]},
+        folds=1,
+    )
+    rows = rows_of(tmp_path / "rows.csv")
+    assert list(rows[0])[:6] == ["row", "grade", "log_likelihood", "map_x", "map_y", "scale 1"]
+    assert not {"component", "strength"} & set(rows[0]) and "loading" in rows_of(tmp_path / "components.csv")[0]
+    model = latentbits.load(tmp_path / "model.latentbits")
+    assert [float(row["scale 1"]) for row in rows] == pytest.approx(model.transform(made.data)[:, 0], abs=1e-9)
+    content = content_of(tmp_path)
+    first = content["readings"][0]
+    assert first["kind"] == "scales" and first["main"] is None and first["sizes"] is None
+    assert "argues" in rows_of(tmp_path / "cells.csv")[0]
+    assert {cell["argues"] for cell in content["look"]} <= {"for", "against"}
+    assert "scale 1 " in content["overview"][1].lower() and "with grade (ρ = " in content["overview"][1]
+    assert all(told in (tmp_path / "summary.md").read_text(encoding="utf-8") for told in content["overview"])
 
 
 def test_the_most_surprising_cells_are_found(found, table):
@@ -232,31 +313,58 @@ def test_the_most_surprising_cells_are_found(found, table):
 def test_labels_are_not_fitted(found, table, tmp_path):
     other = quietly(table.data, tmp_path / "other", name="made", labels={"truth": ["x"] * 150}, **QUICK)
     assert (other.winner.model.components_ == found.winner.model.components_).all()
-    assert content_of(found.folder)["cross"]["truth"]["values"] and other.comparison.table == found.comparison.table
+    (label,) = content_of(found.folder)["labels"]
+    assert label["name"] == "truth" and sorted(label["values"]) == ["c0", "c1", "c2"] and label["is_telling"]
+    assert other.comparison.table == found.comparison.table
+    (same,) = content_of(other.folder)["labels"]
+    assert not same["is_telling"] and not any(reading.associations for reading in other.readings)
+    assert not (other.folder / "labels.csv").exists() and "truth" not in " ".join(other.overview)
 
 
 def test_report_content(found, table):
     content = content_of(found.folder)
     assert content["shape"] == [150, 8] and content["blanks"]["n"] == int(np.isnan(table.data).sum())
     assert sum(content["blanks"]["counts"]) == content["blanks"]["n"]
-    counts = np.array(content["cross"]["truth"]["counts"])
-    assert counts.sum() == 150
-    assert any("Aspect Bernoulli Model" in text for text in content["citations"]) == (found.several is not None)
+    names = [reading["family"] for reading in content["readings"]]
+    assert names == [reading.name for reading in found.readings] == ["mixture", "aspect"]
+    crossed = content["readings"][0]["associations"][0]
+    assert crossed["label"] == "truth" and np.array(crossed["details"]["counts"]).sum() == 150
+    assert np.array(crossed["details"]["counts"]).sum(axis=1).tolist() == content["readings"][0]["sizes"]
+    assert len(content["readings"][1]["associations"]) == len(
+        content["readings"][1]["parts"]
+    )  # the second model's, too
+    assert any("Aspect Bernoulli Model" in text for text in content["citations"])
+    assert content["overview"] == found.overview and content["verdict"] == found.comparison.verdict
     assert content["versions"]["latentbits"] == latentbits.__version__ and "seed" in content["settings"]
-    assert len(content["rows"]["map"]) == 150 and len(content["models"]) == 2
+    assert len(decoded(content["map"]["places"], "<f4")) == 2 * 150 and content["rows"]["number"] == list(range(150))
+    for one, reading in zip(content["readings"], found.readings):
+        values = decoded(one["values"], np.uint8).reshape(150, -1) / 255
+        assert np.abs(values - reading.values).max() <= 0.5 / 255 + 1e-9
+        assert np.abs(decoded(one["profiles"], "<f4").reshape(-1, 8) - reading.fitted.profiles()).max() < 1e-6
+    packed = decoded(content["rows"]["ones"], np.uint8).reshape(150, -1)
+    assert (np.unpackbits(packed, axis=1, bitorder="little")[:, :8] == (table.data == 1)).all()
 
 
-def test_residual_pairs_find_what_the_model_misses(tmp_path):
-    """Two columns tied to each other beyond their classes."""
-    made = make_mixture(600, 8, 2, spread=2.0, random_state=3)
-    X = np.column_stack(
-        [made.data, np.where(np.random.default_rng(0).random(600) < 0.9, made.data[:, 0], 1 - made.data[:, 0])]
+def test_pairs_left_unexplained_are_written(tmp_path):
+    """Two columns tied to each other beyond their classes: in the table, the report and the summary, with counts."""
+    rng = np.random.default_rng(0)
+    X = make_mixture(600, 16, 2, spread=3.0, random_state=3).data
+    coin = rng.random(600) < 0.5
+    X[:, 4], X[:, 9] = coin, np.where(rng.random(600) < 0.9, coin, ~coin)
+    found = quietly(X, tmp_path, models=["mixture"], n_components=[2], folds=1)
+    (row,), (pair,) = rows_of(tmp_path / "pairs.csv"), found.leftovers.pairs
+    assert (row["first"], row["second"]) == ("4", "9") and (pair["first"], pair["second"]) == (4, 9)
+    both = int((X[:, [4, 9]] == 1).all(axis=1).sum())
+    assert (
+        int(row["together"]) == both
+        and row["n"] == "600"
+        and float(row["q3"]) == pytest.approx(pair["q3"])
+        and pair["q3"] > 0.3
     )
-    model = latentbits.BernoulliMixture(2, random_state=0).fit(X)
-    from latentbits.exploring.analysis import residual_pairs
-
-    first = residual_pairs(model, open_source(X, owner="test"), 0)[0]
-    assert (first["first"], first["second"]) == (0, 8) and first["q3"] > 0.3 and first["n"] == 600
+    left = content_of(tmp_path)["leftovers"]
+    assert left["groups"] == [["4", "9"]] and left["pairs"][0]["together"] == both and left["n_sure"] == 1
+    told = f"4 and 9 are both one in {both} of 600 rows, where Bernoulli mixture (K=2) expects {pair['expected']:.0f}"
+    assert told in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 def test_nothing_ends_the_script_early():
@@ -452,7 +560,8 @@ def test_repeated_from_its_settings(capsys, tmp_path, monkeypatch):
     out, _ = run(capsys, *arguments)
     assert "report: out/votes/report.html" in out and "physician_fee_freeze" in out and "blanks are filled" in out
     first = content_of(tmp_path / "out" / "votes")
-    assert list(first["rows"]["labels"]) == ["party"]
+    assert [label["name"] for label in first["labels"]] == ["party"] and "where party is “" in out
+    assert all(" ".join(told.split()) in " ".join(out.split()) for told in first["overview"])
     settings = tomllib.loads((tmp_path / "out" / "votes" / "run.toml").read_text(encoding="utf-8"))
     assert settings["explore"]["seed"] == 5 and settings["table"]["label_columns"] == ["party"]
     assert settings["plan"]["steps"]["mixture"] >= 2 and settings["plan"]["stack"]
@@ -586,11 +695,22 @@ def test_doubts_survive_a_break(table, tmp_path, monkeypatch):
     assert quietly(few, tmp_path / "b", resume=True, **options).notes == straight.notes != []
 
 
-def test_numbers_beside_the_table_become_ranges(table, tmp_path):
-    labels = {"age": [str(20 + i % 50) for i in range(150)]}
-    quietly(table.data, tmp_path, labels=labels, models=["mixture"], n_components=[2], folds=1)
-    values = content_of(tmp_path)["cross"]["age"]["values"]
-    assert len(values) == 4 and all(" to " in value for value in values)
+def test_labels_in_the_overview(tmp_path):
+    """Words and numbers beside classes: no bins, no exponents; medians in words, and all quantiles for the page."""
+    made = make_mixture(400, 20, 3, spread=2.5, random_state=0)
+    ages = np.where(made.causes == 0, 20, 1_144_940) + np.arange(400) % 50
+    labels = {"age": ages.tolist(), "truth": [f"c{c}" for c in made.causes]}
+    found = quietly(made.data, tmp_path, labels=labels, models=["mixture"], n_components=[3], folds=1)
+    content = content_of(tmp_path)
+    label, words = content["labels"]
+    assert label["is_number"] and label["codes"] is None and label["values"] == []
+    assert decoded(label["numbers"], "<f4").tolist() == ages.tolist() and not words["is_number"]
+    one = next(one for one in content["readings"][0]["associations"] if one["label"] == "age")
+    assert one["measure"] == "epsilon2" and one["stated"] and len(one["details"]["quantiles"]) == 3
+    first, second, third = found.overview
+    assert first.startswith("The rows fall into 3 classes: class 1 (") and "column " in first
+    assert "n class " in second and "truth is “c" in second and "(median 1,144,9" in second and "e+06" not in second
+    assert third.startswith("Hidden cells are predicted ") and third.endswith("no other kind of structure was tried.")
 
 
 def test_other_models_are_refused(table, tmp_path):
@@ -628,7 +748,9 @@ def test_report_command(capsys, tmp_path):
     path = latentbits.datasets.embedded.path_of("votes")
     run(capsys, "report", tmp_path / "m.latentbits", path, "--label", "party", "-o", tmp_path / "report.html")
     content = content_of(tmp_path)
-    assert content["comparison"] is None and content["cross"]["party"]["values"] == ["democrat", "republican"]
+    assert content["comparison"] is None and content["verdict"] == "" and len(content["overview"]) == 2
+    assert content["labels"][0]["values"] == ["democrat", "republican"]
+    assert np.array(content["readings"][0]["associations"][0]["details"]["counts"]).sum() == 435
     run(capsys, "report", tmp_path / "m.latentbits", path, "--label", "party", "-o", tmp_path / "r.pdf", code=2)
 
 
@@ -722,7 +844,7 @@ def test_trees_win_where_columns_come_in_tied_groups(tmp_path):
     assert all(first[:2] == second[:2] for first, second in pairs)  # answers to one question
     assert (tmp_path / "edges.csv").read_text().startswith("component,feature,parent,information")
     assert "partner" in (tmp_path / "cells.csv").read_text().splitlines()[0]
-    assert found.several is None or found.several.pairs_told() == ""
+    assert all(reading.fitted.pairs_told() == "" for reading in found.readings[1:])
 
 
 def test_hidden_trees_win_where_causes_are_local(tmp_path):
@@ -745,5 +867,5 @@ def test_hidden_trees_win_where_causes_are_local(tmp_path):
     for row in rows_of(tmp_path / "modules.csv"):
         groups.setdefault(row["module"], set()).add(row["feature"][0])
     assert sorted(map(sorted, groups.values())) == [["a"], ["b"], ["c"], ["d"]]
-    page = content_of(tmp_path)["models"][0]
+    page = content_of(tmp_path)["readings"][0]
     assert len(page["modules"]) == 4 and len(page["trees"][0]["nodes"]) == 20 and len(page["trees"][0]["edges"]) == 19

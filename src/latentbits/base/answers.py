@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from ..data.source import Source, named
 from ..engine.ask import Asked, ByPattern
 from ..engine.protocols import Causes, Places
 from ..errors import InputError
+from ..families import family_of
 from .common import seed_of
 from .components import ComponentsMixin
 from .filling import FillingMixin
@@ -98,11 +101,64 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, FillingMixin, ComponentsMixi
         rows, columns = self._all_cells(source) if cells is None else self._cells(cells, source)
         return self._explanation(asked, rows, columns)
 
+    @available_if(lambda self: self._has("explain"))
+    def report(
+        self,
+        X: Any,
+        path: Any,
+        *,
+        name: str | None = None,
+        labels: dict[str, Any] | None = None,
+        ids: Any = None,
+        names: Any = None,
+        random_state: int = 0,
+    ) -> Path:
+        """Write what the model says about a table as a page: the report of :func:`latentbits.explore` without a comparison.
+
+        Parameters
+        ----------
+        X : table
+        path : path
+            The HTML file to write; one file that asks for nothing from the network.
+        name : str, optional
+            What the table is called; by default as the file.
+        labels : dict of sequences, optional
+            Columns that are shown beside the rows; by default those of a table that was read with label columns.
+        ids : sequence, optional
+            Names of the rows; by default those of a table that was read with an id column.
+        names : dict or path, optional
+            What components are called on the page, as in :meth:`name_components`; the model keeps its own names.
+        random_state : int
+            Which rows are shown, of many.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.make_mixture(200, 8, 2, spread=3.0, random_state=0).data
+        >>> model = BernoulliMixture(2, random_state=0).fit(X)
+        >>> page = model.report(X, Path(tempfile.mkdtemp()) / "habits.html", names={"class 2": "late risers"})
+        >>> page.name, "late risers" in page.read_text(encoding="utf-8"), model.component_names_
+        ('habits.html', True, ['class 1', 'class 2'])
+        """
+        # A job of a room above this one, which is imported by its name, as families are, when it is asked for.
+        write = import_module("latentbits.exploring.job").write_report
+        given = {"name": name, "labels": labels, "ids": ids, "names": names, "random_state": random_state}
+        written: Path = write(self, X, path, **given)
+        return written
+
     def _explanation(self, asked: Asked, rows: Places, columns: Places) -> Explanation:
         """Why single cells are as they are."""
         values, causes = asked.by_cells(_Explained(asked.model), rows, columns)
         names = self.feature_names_in_ if hasattr(self, "feature_names_in_") else None
-        return Explanation(rows, columns, values, names, self._component_names(), **causes._asdict())
+        kind = family_of(type(self)).kind
+        return Explanation(rows, columns, values, names, self._component_names(), **causes._asdict(), kind=kind)
 
     def _all_cells(self, source: Source) -> tuple[Places, Places]:
         """Rows and columns of all cells, if they are not too many to be explained at once."""

@@ -13,6 +13,8 @@ import numpy as np
 from ..errors import InputError
 from ..families import family_of
 from .common import frame_of
+from .naming import names_given
+from .notebook import NotebookMixin, shape_told
 from .options import Whole, is_whole
 from .shell import Shell
 
@@ -34,7 +36,7 @@ def numbered(noun: str, n: int) -> list[str]:
     return [f"{noun} {k + 1}" for k in range(n)]
 
 
-class ComponentsMixin(Shell):
+class ComponentsMixin(NotebookMixin, Shell):
     """The part of the shell that shows what was found."""
 
     objective_: float
@@ -83,15 +85,17 @@ class ComponentsMixin(Shell):
             f"({names[0]!r}, ...); got {component!r}."
         )
 
-    def name_components(self, names: Mapping[Any, str]) -> Self:
+    def name_components(self, names: Any) -> Self:
         """Give components names of your own; tables, columns, pictures and reports use them, and model files keep them.
 
         A new fit forgets the names, because it finds other components.
 
         Parameters
         ----------
-        names : dict
-            From a component, by its number from 1 or by the name that it has, to its new name.
+        names : dict or path
+            From a component, by its number from 1 or by the name that it has, to its new name; or a JSON file of such a
+            dict, also the one that the report writes (``{"mixture": {"class 1": "late risers"}, ...}``), from which the names
+            for the family of the model are taken.
 
         Returns
         -------
@@ -104,15 +108,14 @@ class ComponentsMixin(Shell):
         >>> model.name_components({2: "late risers"}).component_names_
         ['class 1', 'late risers']
         """
-        if not isinstance(names, Mapping):
-            raise InputError(
-                f"{self._name}: name_components needs a dict of component to name, such as {{1: 'a name'}}; got "
-                f"{type(names).__name__!r}."
-            )
-        usual, now = numbered(self._noun, len(self.component_names_)), self.component_names_
-        new = list(now)
-        for key, name in names.items():
-            new[self._named_place(key, now)] = self._checked_name(name)
+        now = self.component_names_
+        usual, new = numbered(self._noun, len(now)), list(now)
+        given: Mapping[Any, Any] = names_given(names, family_of(type(self)), self._name)
+        places = [self._named_place(key, now) for key in given]
+        for place, name in zip(places, given.values()):
+            if places.count(place) > 1:
+                raise InputError(f"{self._name}: {now[place]!r} is given two names; give it one.")
+            new[place] = self._checked_name(name)
         twice = [name for name in new if new.count(name) > 1]
         if twice:
             raise InputError(f"{self._name}: two components would be called {twice[0]!r}; give each a name of its own.")
@@ -120,11 +123,18 @@ class ComponentsMixin(Shell):
         return self
 
     def _named_place(self, key: Any, names: list[str]) -> int:
-        """Place in the list of names of a component given by its number from 1, or by its name."""
+        """Place in the list of names of a component given by its number from 1, or by its name.
+
+        Files hold numbers as text, and those that were written before a component was named hold the usual name.
+        """
         if isinstance(key, str) and key in names:
             return names.index(key)
-        if is_whole(key) and 1 <= key <= len(names):
-            return int(key) - 1
+        usual = numbered(self._noun, len(names))
+        if isinstance(key, str) and key in usual:
+            return usual.index(key)
+        number = int(key) if isinstance(key, str) and key.isdecimal() and len(key) < 10 else key
+        if is_whole(number) and 1 <= number <= len(names):
+            return int(number) - 1
         raise InputError(
             f"{self._name}: there is no component {key!r}; they are numbered 1 to {len(names)} and called "
             f"{', '.join(map(repr, names[:3]))}{', ...' * (len(names) > 3)}."
@@ -221,6 +231,22 @@ class ComponentsMixin(Shell):
         given = getattr(self, "given_names_", {})
         usual = numbered(self._noun, self._n_named())
         return ["; ".join(f"{usual[number - 1]}: {name}" for number, name in given.items())] if given else []
+
+    def _facts(self) -> list[str]:
+        """Size, table and fit, as notebooks show them: the summary with the rows, without its first line and its doubts."""
+        sums = getattr(self, "_sums", None)
+        doubts = " ".join(self._doubts_told())
+        told = [told for told in self.summary().split("\n")[1:] if told.strip() not in doubts]
+        counted = family_of(type(self)).counted(len(self.component_names_))
+        return [counted, shape_told(None if sums is None else sums.n_rows, self.n_features_in_), *told]
+
+    def _gist_table(self, top: int) -> list[dict[str, Any]]:
+        """The components for people."""
+        return self.components_table(top)
+
+    def _kinds_by_name(self) -> dict[str, str]:
+        """What is special about components."""
+        return {name: kind for name, kind in zip(self._component_names(), self._component_kinds()) if kind}
 
     @property
     def n_free_(self) -> int:

@@ -52,6 +52,28 @@ class DoubtsMixin(ComponentsMixin):
                 stacklevel=5,
             )
 
+    def _doubts_told(self) -> list[str]:
+        """What is left of all this in a fitted estimator, for notebooks."""
+        names, told = self.component_names_, self._doubts_of_end()
+        if failed := sum(bool(start.get("error")) for start in getattr(self, "restarts_", None) or []):
+            told.append(f"{failed} of {len(self.restarts_)} starts failed and were left out.")
+        if empty := getattr(self, "empty_components_", None):
+            more = f" and {len(empty) - 5} more" if len(empty) > 5 else ""
+            are = "is" if len(empty) == 1 else "are"
+            told.append(f"{', '.join(names[k] for k in empty[:5])}{more} {are} next to empty. Use fewer components.")
+        for a, b in (getattr(self, "duplicate_components_", None) or [])[:3]:
+            told.append(f"{names[a]} and {names[b]} are alike. Use fewer components.")
+        if n := len(getattr(self, "unobserved_features_", ())):
+            told.append(f"{n} column{'s' * (n > 1)} without any known cell; the prior alone speaks there.")
+        return told
+
+    def _doubts_of_end(self) -> list[str]:
+        """Whether the fit ended before it should have."""
+        streamed = getattr(self, "_stream", None) is not None  # which ends where the rows end
+        passes = f"{self.n_iter_} pass{'es' * (self.n_iter_ != 1)}"
+        told = f"Stopped before it settled, after {passes}. Raise max_iter or tol."
+        return [] if self.converged_ or streamed else [told]
+
     def _warn_components(self, empty: list[int], twins: list[tuple[int, int]]) -> None:
         """Name empty and duplicate components."""
         self.empty_components_, self.duplicate_components_ = empty, [list(pair) for pair in twins]

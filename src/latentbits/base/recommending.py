@@ -96,6 +96,9 @@ class RecommendingMixin(FittingMixin, AnswersMixin):
             raise InputError(f"{self._name}: a rating is {outside[0]:g}, which is not on the scale that was given.")
         return given
 
+    def _bars_are(self) -> str:
+        return "ratings above the mean of all users, scaled"
+
     def _keep_ratings(self) -> None:
         """Set the attributes that tell of the ratings that were fitted."""
         held = self._ratings

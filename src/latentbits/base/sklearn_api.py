@@ -23,6 +23,10 @@ if TYPE_CHECKING:
         def __sklearn_tags__(self) -> Any:
             """What the estimator can take."""
 
+        @property
+        def _repr_html_(self) -> Callable[[], str]:
+            """The diagram of notebooks; absent where text is to be shown."""
+
     class TransformerMixin(BaseEstimator):
         """scikit-learn's ``fit_transform`` and ``set_output``."""
 

@@ -21,6 +21,7 @@ from sklearn.utils.validation import column_or_1d
 from .. import declared as of
 from ..base.common import quiet, seed_of, tags_of_numbers
 from ..base.limits import check_supported
+from ..base.notebook import MOST_SHOWN, NotebookMixin, shape_told
 from ..base.options import Check, OptimiserOptions, is_whole, option_fields
 from ..base.passes import table_sums
 from ..base.saving import SavesMixin
@@ -32,6 +33,7 @@ from ..data.source import Source, open_source
 from ..data.values import REALS, whole_table
 from ..engine.sweep import sweep_of
 from ..errors import InputError, LatentBitsWarning, TableWarning
+from ..families import family_of
 from .estimator import BernoulliGaussMixture, variance_floors
 
 # Numbers of topics per class that cross-validation tries.
@@ -52,7 +54,7 @@ class TopicNumbers:
 
 
 @option_fields
-class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
+class BernoulliGaussClassifier(ClassifierMixin, NotebookMixin, SavesMixin, OptimiserOptions):
     """Classify rows by one Bernoulli-Gauss mixture per class.
 
     Every nonzero entry is a keyword by default, so a class is a mixture of zero-inflated Gaussian naive Bayes models.  The
@@ -401,6 +403,39 @@ class BernoulliGaussClassifier(ClassifierMixin, SavesMixin, OptimiserOptions):
         worst = -np.sort(-odds[first])
         self.threshold_ = float(worst[allowed]) if allowed < len(worst) else float(worst[-1] - 1.0)
         return self
+
+    def _facts(self) -> list[str]:
+        """Classes with their topics, and the table, as notebooks show them."""
+        told = [
+            f"{label}: {family_of(type(one)).counted(len(one.weights_))}"
+            for label, one in zip(self.classes_, self.estimators_)
+        ]
+        n_rows = sum(one._sums.n_rows for one in self.estimators_)
+        return [f"{len(told)} classes", shape_told(n_rows, self.n_features_in_), *told[:MOST_SHOWN]]
+
+    def _doubts_told(self) -> list[str]:
+        """Of the mixtures of all classes."""
+        pairs = zip(self.classes_, self.estimators_)
+        return [f"{label}: {doubt}" for label, one in pairs for doubt in one._doubts_told()][:MOST_SHOWN]
+
+    def _gist_table(self, top: int) -> list[dict[str, Any]]:
+        """The classes for people: what is a keyword more often in each than in all."""
+        priors = np.exp(self.class_log_prior_)
+        chances = np.array([one.weights_ @ one.components_ for one in self.estimators_])
+        overall = np.maximum(priors @ chances, 1e-300)
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        return [
+            {
+                "component": str(label),
+                "weight": float(prior),
+                "feature": names[j],
+                "probability": float(own[j]),
+                "marginal": float(overall[j]),
+                "lift": float(own[j] / overall[j]),
+            }
+            for label, prior, own in zip(self.classes_, priors, chances)
+            for j in np.argsort(-own * np.log(np.maximum(own, 1e-300) / overall), kind="stable")[:top]
+        ]
 
 
 def _opened(estimator: Any, X: Any) -> Source:

@@ -12,6 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 
 from .. import declared as of
 from ..base.common import tags_of_numbers
+from ..base.notebook import NotebookMixin, shape_told
 from ..base.options import Check, Flag, Number, Share, Whole, option_fields
 from ..base.saving import SavesMixin
 from ..base.sklearn_api import check_is_fitted, clone
@@ -25,7 +26,7 @@ from .estimator import BernoulliGaussMixture
 
 
 @option_fields
-class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
+class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, NotebookMixin, SavesMixin):
     """Keep the features that are keywords of some topic often enough.
 
     Put it before a classifier or a clustering, and scale rows to unit length again after it.
@@ -209,3 +210,24 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, SavesMixin):
     def _get_support_mask(self) -> Any:
         check_is_fitted(self, "scores_")
         return self.support_mask_
+
+    def _facts(self) -> list[str]:
+        """What is kept, and the table, as notebooks show them."""
+        kept = f"{int(self.support_mask_.sum()):,} of {self.n_features_in_:,} features kept"
+        return [kept, shape_told(self.estimator_._sums.n_rows, self.n_features_in_)]
+
+    def _doubts_told(self) -> list[str]:
+        """Those of the topics."""
+        return list(self.estimator_._doubts_told())
+
+    def _bars_are(self) -> str:
+        return "keyword probabilities"
+
+    def _gist_table(self, top: int) -> list[dict[str, Any]]:
+        """The features that are kept with the highest scores."""
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        best = np.argsort(-self.scores_, kind="stable")
+        return [
+            {"component": "kept", "weight": np.nan, "feature": names[j], "probability": float(self.scores_[j])}
+            for j in best[self.support_mask_[best]][:top]
+        ]

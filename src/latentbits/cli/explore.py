@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..families import FAMILIES, MOST_SIZES
 from .cluster import Dask, Workers, workers_of
 from .models import loaded
+from .naming import Names, named
 from .options import Fits, Json, ModelPath, Out, SafeCsv, Seed, TableFile, reads_table
 from .output import check_target, write_rows
 from .progress import progress_shown
@@ -188,13 +189,13 @@ def _show(found: Any, table: TableFile) -> None:
     for line in found.facts.lines():
         console.print(Text(f"- {line}"), soft_wrap=not sys.stdout.isatty())
     console.print()
-    console.print(Text(found.comparison.verdict))
+    for sentence in found.overview:
+        console.print(Text(sentence))
     console.print()
-    for fitted in (found.winner, found.several):
-        if fitted is None:
-            continue
-        console.print(Text(f"{fitted.title}: {_why(found, fitted)}"))
-        for name, text in fitted.lines(5, most=12):
+    for i, reading in enumerate(found.readings):
+        fitted = reading.fitted
+        console.print(Text(f"{fitted.title}: {reading.standing}"))
+        for name, text in fitted.lines(5, most=12 if i == 0 else 6):
             console.print(Text(f"  {name}: {text}"))
         if told := fitted.pairs_told():
             console.print(Text(f"  {told}"))
@@ -207,16 +208,6 @@ def _show(found: Any, table: TableFile) -> None:
         print(f"{len(found.blanks.row):,} blanks are filled in {found.folder}/blanks.{found.tables}; for other rows:")
         print(f"  {shlex.join(command)}")
     print(f"report: {found.report}")
-
-
-def _why(found: Any, fitted: Any) -> str:
-    """Why a model is shown."""
-    if fitted is found.several:
-        return "the best family with several causes per row"
-    if found.comparison.finding_ == "nothing":
-        return "the best family, though it finds nothing"
-    best = found.comparison.best_ == fitted.candidate.name
-    return "the best family" if best else "the easiest to read of those within one standard error of the best"
 
 
 @reads_table
@@ -287,16 +278,16 @@ def report(
     model: ModelPath,
     table: TableFile,
     out: Annotated[str, typer.Option("--out", "-o", help="The report.")] = "report.html",
+    names: Names = None,
     seed: Seed = 0,
 ) -> None:
     """Write a report on what a saved MODEL says about TABLE, without a comparison of families."""
-    from ..data.replacing import write_atomically
-    from ..exploring.job import report_on
+    from ..exploring.job import check_page, write_report
 
-    if not out.endswith((".html", ".htm")):
-        raise InputError(f"{out}: the report is an .html file.")
+    check_page(Path(out))
     estimator = loaded(model, table)
+    if names is not None:
+        named(estimator, model, names)
     opened = table.open(estimator)
-    page = report_on(estimator, opened, name=table.name, random_state=seed, about=table.settings())
-    write_atomically(Path(out), page.encode())
+    write_report(estimator, opened, out, name=table.name, random_state=seed, about=table.settings())
     print(f"report: {out}")

@@ -8,15 +8,34 @@ from typing import Any
 
 from ..data.source import Source
 from ..evaluation import Comparison, StackedFill
-from .analysis import Blanks, FittedFamily
+from ..families import FAMILIES
+from ..html import box, joined, line, tag
+from .analysis import Blanks
 from .facts import Facts
+from .fitted import FittedFamily
+from .labels import Label
+from .leftovers import Leftovers
+from .readings import Reading
+from .wording import listed, share_told
 
 TABLES = ("csv", "parquet")
 OUTPUTS = (
-    *("report.html", "summary.md", "model.latentbits", "several.latentbits", "stack.latentbits", "run.toml"),
+    *("report.html", "summary.md", "model.latentbits", "stack.latentbits", "run.toml"),
+    *(f"{family.name}.latentbits" for family in FAMILIES if family.name is not None),
     *(
         f"{name}.{kind}"
-        for name in ("comparison", "components", "edges", "modules", "rows", "cells", "blanks", "filled")
+        for name in (
+            "comparison",
+            "components",
+            "edges",
+            "modules",
+            "rows",
+            "labels",
+            "pairs",
+            "cells",
+            "blanks",
+            "filled",
+        )
         for kind in TABLES
     ),
 )
@@ -58,17 +77,15 @@ class Exploration:
         What the table looks like.
     comparison : Comparison or None
         Which families predict hidden cells, and how well; None in reports on a model.
-    winner : FittedFamily
-        The best family, or the easiest to read within one standard error of it, fitted to the whole table;
-        ``winner.model`` is the estimator.
-    several : FittedFamily or None
-        The best family with several causes per row, where that is not the winner.
+    readings : list of Reading
+        Models fitted to the whole table with what they say of its rows: the one that leads, then those of other kinds of
+        structure that predict as well, and the best with several causes per row.
     map : estimator or None
         A map of the rows.
     rows : Rows
         The table with the names and labels of its rows.
-    memberships : (n_rows, K) array
-        How much of every component of the winner is in every row.
+    labels : list of Label
+        What is known of the rows besides.
     look : list of dict
         Cells worth a look.
     blanks : Blanks
@@ -77,8 +94,10 @@ class Exploration:
         The models that fill blanks together; None if there are no blanks, or the table is too long.
     stacked : array or None
         Their probabilities of the blanks.
-    pairs : list of dict
+    leftovers : Leftovers
         Pairs of columns that the winner leaves unexplained.
+    overview : list of str
+        At most three sentences.
     notes : list of str
         What to doubt.
     settings : dict
@@ -94,14 +113,14 @@ class Exploration:
     name: str
     facts: Facts
     comparison: Comparison | None
-    winner: FittedFamily
-    several: FittedFamily | None
+    readings: list[Reading]
     map: Any
     rows: Rows
-    memberships: Any
+    labels: list[Label]
     look: list[dict[str, Any]]
     blanks: Blanks
-    pairs: list[dict[str, Any]]
+    leftovers: Leftovers
+    overview: list[str]
     notes: list[str]
     settings: dict[str, dict[str, Any]]
     stack: StackedFill | None = None
@@ -109,6 +128,11 @@ class Exploration:
     tables: str = "csv"
     safe_csv: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def winner(self) -> FittedFamily:
+        """The family that leads: the best one, or the easiest to read of those within one standard error of it."""
+        return self.readings[0].fitted
 
     @property
     def filled(self) -> Any:
@@ -121,7 +145,7 @@ class Exploration:
         if self.stack is None:
             return self.winner.title
         titles = [self.comparison.row(n)["title"] for n in self.stack.member_names_] if self.comparison else []
-        return " and ".join(f"{title} ({w:.0%})" for title, w in zip(titles, self.stack.weights_))
+        return listed([f"{title} ({share_told(w)})" for title, w in zip(titles, self.stack.weights_)])
 
     @property
     def report(self) -> Path:
@@ -132,6 +156,18 @@ class Exploration:
         """The id of a row, else its number."""
         return self.rows.ids[i] if self.rows.ids is not None else int(i)
 
+    def _repr_html_(self) -> str:
+        """Headline, the components of the winner and the files, for notebooks."""
+        model = self.winner.title[:1].upper() + self.winner.title[1:]
+        files = [file for file in OUTPUTS if (self.folder / file).is_file()]
+        return box(
+            self.name,
+            *(line(sentence) for sentence in self.overview),
+            line(f"{model}: {self.winner.family.story}."),
+            self.winner.model._drawn_components(),
+            line("Report: ", tag("code", self.report.name), " in ", tag("code", self.folder, most=200)),
+            line("Files: ", joined(files, ", ")),
+        )
+
     def __repr__(self) -> str:
-        verdict = "" if self.comparison is None else f"{self.comparison.verdict}\n"
-        return f"{verdict}report: {self.report}"
+        return "\n".join([*self.overview, f"report: {self.report}"])

@@ -12,10 +12,14 @@ from ..families import STORIES
 from ..report import page_of
 from .exploration import OUTPUTS, Exploration
 from .page_content import content_of
+from .readings import Reading
+from .wording import listed, signed_told
 
 MOST_FILLED = 2_000_000  # cells of a table that is written out filled
 MOST_COMPONENT_CELLS = 200_000
 MOST_EDGES = 2_000  # of every tree
+MOST_STATED = 12  # associations with labels in the summary
+MOST_PAIRS_TOLD, MOST_GROUPS, MOST_IN_GROUP = 8, 3, 12  # left unexplained, in the summary
 MOST_BLANKS = 1_000_000  # written one by one
 
 
@@ -27,9 +31,9 @@ def write_all(found: Exploration) -> None:
         written.add(file)
         write_atomically(found.folder / file, table_bytes(rows, columns, file, found.safe_csv))
     found.winner.model.save(found.folder / "model.latentbits")
-    if found.several is not None:
-        written.add("several.latentbits")
-        found.several.model.save(found.folder / "several.latentbits")
+    for other in found.readings[1:]:
+        written.add(f"{other.name}.latentbits")
+        other.fitted.model.save(found.folder / f"{other.name}.latentbits")
     if found.stack is not None:
         written.add("stack.latentbits")
         found.stack.save(found.folder / "stack.latentbits")
@@ -47,6 +51,10 @@ def _tables(found: Exploration) -> dict[str, tuple[list[dict[str, Any]], list[st
         "rows": _row_rows(found),
         "cells": _cell_rows(found),
     }
+    if any(reading.associations for reading in found.readings):
+        out["labels"] = _label_rows(found)
+    if found.leftovers.pairs:
+        out["pairs"] = _pair_rows(found)
     if edges := found.winner.edges(MOST_EDGES):
         out["edges"] = edges, list(edges[0])
     if modules := found.winner.modules():
@@ -92,49 +100,79 @@ def _comparison_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str
 def _component_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
     """Components of the fitted models, all features unless that would be very many."""
     out = []
-    for role, fitted in (("winner", found.winner), ("several", found.several)):
-        if fitted is None:
-            continue
+    for reading in found.readings:
+        fitted = reading.fitted
         n_features = found.facts.n_columns
         if n_features * len(fitted.model.components_) > MOST_COMPONENT_CELLS:
             n_features = 50
         for row in fitted.components(n_features):
-            out.append({"model": role, "family": fitted.candidate.name, **row})
-    columns = ["model", "family", "component", "weight", "rank", "feature"]
+            out.append({"model": reading.name, **row})
+    columns = ["model", "component", "weight", "rank", "feature"]
     columns += [c for c in ("probability", "loading", "marginal", "lift") if any(c in row for row in out)]
     return out, columns
 
 
 def _row_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
-    """One line per row: where it belongs, how typical it is, where it lies on the map."""
-    shares = found.memberships
-    scores = (
-        found.winner.model.score_samples(found.rows.source) if hasattr(found.winner.model, "score_samples") else None
-    )
+    """One line per row: how typical it is, where it lies on the map, and how much of every component it has, by model.
+
+    A row belongs to a component where rows do; on scales it has numbers, and belongs to nothing.
+    """
+    winner, shares = found.winner, found.readings[0].values
+    scores = winner.model.score_samples(found.rows.source) if hasattr(winner.model, "score_samples") else None
     places = None if found.map is None else found.map.transform(found.rows.source)
-    names = found.winner.part_names()
-    main = found.winner.main(shares)
-    out = []
-    ours = ["component", "strength", *([] if scores is None else ["log_likelihood"])]
+    main, names = winner.main(shares), winner.part_names()
     axes = [] if places is None else ["map_x", "map_y"][: places.shape[1]]
-    columns = free_names([found.rows.id_name, *found.rows.labels, *ours, *axes, *names])
+    ours = [*(["component", "strength"] if main.max() >= 0 else []), *([] if scores is None else ["log_likelihood"])]
+    parts = [name for i, one in enumerate(found.readings) for name in _called(one, i)]
+    columns = free_names([found.rows.id_name, *found.rows.labels, *ours, *axes, *parts])
+    out = []
     for i in range(found.facts.n_rows):
-        values = [
-            found.row_name(i),
-            *(v[i] for v in found.rows.labels.values()),
-            names[main[i]],
-            float(shares[i, main[i]]),
-        ]
+        values = [found.row_name(i), *(v[i] for v in found.rows.labels.values())]
+        values += [names[main[i]], float(shares[i, main[i]])] if "component" in ours else []
         values += [] if scores is None else [float(scores[i])]
         values += [] if places is None else places[i, : len(axes)].tolist()
-        out.append(dict(zip(columns, [*values, *shares[i].tolist()])))
+        for one in found.readings:
+            values += one.values[i].tolist()
+        out.append(dict(zip(columns, values)))
     return out, columns
+
+
+def _called(reading: Reading, i: int) -> list[str]:
+    """The components of a model as columns; those of the models after the first with their family."""
+    return [name if i == 0 else f"{reading.name}: {name}" for name in reading.fitted.part_names()]
+
+
+def _label_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """What goes with labels: every label beside every component of every model."""
+    columns = ["label", "model", "component", "measure", "value", "low", "high", "p", "n", "stated", "sentence"]
+    rows = [
+        {
+            "label": one.label,
+            "model": reading.name,
+            "component": one.component or "all",
+            "p": one.p,
+            "stated": one.is_stated,
+            "sentence": one.sentence,
+            **{name: getattr(one.measured, name) for name in ("measure", "value", "low", "high", "n")},
+        }
+        for reading in found.readings
+        for one in reading.associations
+    ]
+    return rows, columns
+
+
+def _pair_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+    """Pairs of columns that the leading model leaves unexplained."""
+    names = found.facts.names
+    rows = [{**pair, "first": names[pair["first"]], "second": names[pair["second"]]} for pair in found.leftovers.pairs]
+    return rows, list(rows[0])
 
 
 def _cell_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
     """Cells worth a look."""
     rows = [{**c, "row": found.row_name(c["row"]), "column": found.facts.names[c["column"]]} for c in found.look]
     columns = ["kind", "row", "column", "value", "probability", "surprise", "missing", "cause", "cause_share"]
+    columns += ["argues"] if found.winner.kind == "scales" else []
     return rows, [*columns, "partner"] if found.winner.edges(1) else columns
 
 
@@ -166,9 +204,9 @@ def _filled_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
 def summary_of(found: Exploration) -> str:
     """The findings as a short text."""
     assert found.comparison is not None
-    lines = [f"# {_plain(found.name)}", "", found.comparison.verdict, "", "## The table", ""]
+    lines = [f"# {_plain(found.name)}", "", *(_plain(told, 2000) for told in found.overview), "", "## The table", ""]
     lines += [f"- {line}" for line in found.facts.lines()]
-    lines += ["", "## The families", ""]
+    lines += ["", "## The families", "", _plain(found.comparison.verdict, 5000), ""]
     lines += ["| family | size | log-loss | above best | AUC | calibration error |", "|---|---|---|---|---|---|"]
     for row in found.comparison.table:
         if "log_loss" not in row:
@@ -178,13 +216,18 @@ def summary_of(found: Exploration) -> str:
         apart = f"{row['above_best']:.4f} ± {row['se']:.4f}"
         scores = f"{row['log_loss']:.4f} | {apart} | {row['auc']:.3f} | {row['calibration_error']:.3f}"
         lines.append(f"| {row['title']} | {size} | {scores} |")
-    for fitted in (found.winner, found.several):
-        if fitted is None:
-            continue
-        lines += ["", f"## {fitted.title}", "", f"In this model {STORIES[fitted.candidate.structure]}.", ""]
+    for reading in found.readings:
+        fitted = reading.fitted
+        stated = [one.sentence for one in reading.associations if one.is_stated and one.sentence]
+        lines += ["", f"## {fitted.title}", "", f"In this model {STORIES[fitted.candidate.structure]}."]
+        lines += [f"It {reading.standing}."] if reading.standing else []
+        lines += [""]
+        lines += [*(f"- {_plain(told, 400)}" for told in stated[:MOST_STATED]), ""] if stated else []
         lines += [_plain(told, 1000), ""] if (told := fitted.pairs_told()) else []
         lines += [f"- **{_plain(name)}**: {_plain(text, 400)}" for name, text in fitted.lines()]
         lines += ["", "```", fitted.model.summary(), "```"]
+    if found.leftovers.pairs:
+        lines += ["", "## Left unexplained", "", *(f"- {_plain(told, 400)}" for told in _leftovers_told(found))]
     if len(found.blanks.row):
         lines += ["", "## The blanks", "", f"{len(found.blanks.row):,} blanks are filled by {found.filled_by}."]
         if found.stacked is not None and found.stack is not None:
@@ -196,6 +239,20 @@ def summary_of(found: Exploration) -> str:
         lines += ["", "## To be doubted", "", *[f"- {note}" for note in dict.fromkeys(found.notes)]]
     lines += ["", "Open `report.html` for the map, the cells and the checks; `run.toml` repeats the run.", ""]
     return "\n".join(lines)
+
+
+def _leftovers_told(found: Exploration) -> list[str]:
+    """Pairs of columns that the leading model leaves unexplained, in words."""
+    names, left = [str(name) for name in found.facts.names], found.leftovers
+    told = [
+        f"{names[pair['first']]} and {names[pair['second']]} are both one in {pair['together']:,} of {pair['n']:,} rows, "
+        f"where {found.winner.title} expects {pair['expected']:,.0f} (Q3 {signed_told(pair['q3'])})"
+        for pair in left.pairs[:MOST_PAIRS_TOLD]
+    ]
+    more = [f"and {left.n_sure - len(told):,} more pairs"] if left.n_sure > len(told) else []
+    large = [[names[j] for j in group] for group in left.groups if len(group) > 2]
+    groups = [f"columns that go together in a group: {listed(group[:MOST_IN_GROUP])}" for group in large[:MOST_GROUPS]]
+    return [*told, *more, *groups]
 
 
 def _plain(text: str, most: int = 80) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__, persist
+from ..base.options import File
 from ..base.passes import table_sums
 from ..data.checks import warn_of_repeated_ids
 from ..data.holdout import RowsSource, some_rows
@@ -29,18 +31,18 @@ from ..evaluation.plan import default_budget
 from ..evaluation.search import Point
 from ..families import BY_NAME, TableSize, family_of
 from ..report import page_of
-from .analysis import (
-    MAP_ROWS,
-    FittedFamily,
-    filled_blanks,
-    residual_pairs,
-    worth_a_look,
-)
+from .analysis import MAP_ROWS, filled_blanks, share_of_ones, worth_a_look
 from .exploration import OUTPUTS, TABLES, Exploration, Rows
 from .facts import Facts, facts_of
 from .files import write_all
+from .fitted import FittedFamily
+from .gist import gist_of, overview, standing_of
+from .labels import Label, associations, label_of, totals_of
+from .leftovers import leftovers
 from .page_content import content_of
+from .readings import Reading, families_to_read
 from .settings import read_settings, to_toml, versions
+from .wording import column_told
 
 PARTS = ".parts"
 LOCK = ".latentbits-lock"
@@ -74,10 +76,11 @@ def explore(
 ) -> Exploration:
     """Find out what is hidden in a table, and write it down.
 
-    The families are compared (see :func:`~latentbits.compare`); the best one (of those within one standard error of it the
-    easiest to read), and the best with several causes per row, are
-    fitted to the whole table; ``out`` receives ``report.html``, ``summary.md``, the tables ``components``, ``rows``,
-    ``cells`` and ``blanks``, ``model.latentbits``, ``stack.latentbits`` if there are blanks, and ``run.toml``.
+    The families are compared (see :func:`~latentbits.compare`).  The best one (of those within one standard error of it the
+    easiest to read), the easiest of every other kind of structure that predicts as well, and the best with several causes per
+    row are fitted to the whole table and set beside the labels; ``out`` receives ``report.html``, ``summary.md``, the tables
+    ``comparison``, ``components``, ``rows``, ``labels``, ``pairs``, ``cells`` and ``blanks``, ``model.latentbits``, the other
+    models as ``FAMILY.latentbits``, ``stack.latentbits`` if there are blanks, and ``run.toml``.
 
     Parameters
     ----------
@@ -175,7 +178,9 @@ def _silent(done: float, total: float, note: str) -> None:
     """No progress is shown."""
 
 
-def _beside(X: Any, ids: Any, labels: Any, n_rows: int) -> tuple[list[str] | None, dict[str, list[str]]]:
+def _beside(
+    X: Any, ids: Any, labels: Any, n_rows: int, owner: str = "explore"
+) -> tuple[list[str] | None, dict[str, list[str]]]:
     """Names and labels of the rows, given or found beside the table."""
     if ids is not None:
         ids = [str(i) for i in ids]
@@ -185,7 +190,7 @@ def _beside(X: Any, ids: Any, labels: Any, n_rows: int) -> tuple[list[str] | Non
     labels = {str(k): ["" if _blank(v) else str(v) for v in values] for k, values in (labels or {}).items()}
     for what, values in [("ids", ids), *labels.items()]:
         if values is not None and len(values) != n_rows:
-            raise InputError(f"explore: {what} has {len(values)} entries for {n_rows} rows.")
+            raise InputError(f"{owner}: {what} has {len(values)} entries for {n_rows} rows.")
     return ids, labels
 
 
@@ -242,6 +247,9 @@ class _Job:
     client: Any = None
     repeat: Plan | None = None
     notes: list[str] = field(default_factory=list)
+    as_compared: dict[str, Any] = field(
+        default_factory=dict
+    )  # models to read that are those that were compared, by name
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -257,13 +265,11 @@ class _Job:
             self.notes.append(f"{twice:,} rows have an id that another row has, too.")
         found = self.timed("compare", lambda: self.compared(models, options))
         self.write_settings(**found.plan.sections())
-        winner = self.timed("refit", lambda: self.fitted_family(found, found.chosen_, "winner"))
-        several = None
-        if found.multi_cause_ is not None and found.multi_cause_ != found.chosen_:
-            several = self.timed("refit several", lambda: self.fitted_family(found, found.multi_cause_, "several"))
-        stack = self.timed("stack", lambda: self.stacked(found, winner)) if facts.n_unknown else None
+        names = families_to_read(found)
+        fits = self.timed("refit", lambda: [self.fitted_family(found, n, i / len(names)) for i, n in enumerate(names)])
+        stack = self.timed("stack", lambda: self.stacked(found)) if facts.n_unknown else None
         found = replace(found, plan=Plan.of_sections(self.plan_written()))
-        whole = self.analysed(facts, found, winner, several, stack)
+        whole = self.analysed(facts, found, fits, stack)
         self.say(0.98, "writing")
         write_all(whole)
         remove_parts(self.folder / PARTS)
@@ -271,39 +277,51 @@ class _Job:
         return whole
 
     def analysed(
-        self,
-        facts: Facts,
-        found: Comparison | None,
-        winner: FittedFamily,
-        several: FittedFamily | None,
-        stack: StackedFill | None = None,
+        self, facts: Facts, found: Comparison | None, fits: list[FittedFamily], stack: StackedFill | None = None
     ) -> Exploration:
         """What the fitted models say about the table."""
         self.say(0.9, "drawing the map")
-        chart = self.timed("map", lambda: self.charted(winner))
-        self.say(0.95, "reading the model")
-        look = self.timed("cells", lambda: self.cells(winner, several))
+        chart = self.timed("map", lambda: self.charted(fits))
+        self.say(0.92, "reading the models")
+        labels = [label_of(name, values) for name, values in self.rows.labels.items()]
+        readings = self.timed("readings", lambda: self.read(facts, found, fits, labels))
+        self.say(0.95, "cells worth a look")
+        look = self.timed("cells", lambda: self.cells(fits))
         return Exploration(
             folder=self.folder,
             name=self.name,
             facts=facts,
             comparison=found,
-            winner=winner,
-            several=several,
+            readings=readings,
             map=chart,
             rows=self.rows,
-            memberships=winner.memberships(self.source),
+            labels=labels,
             look=look,
-            blanks=filled_blanks(winner.model, self.source),
+            blanks=filled_blanks(fits[0].model, self.source),
             stack=stack,
             stacked=None if stack is None else filled_blanks(stack, self.source).probability,
-            pairs=residual_pairs(winner.model, self.source, self.seed),
+            leftovers=leftovers(fits[0].model, self.source, self.seed),
+            overview=overview(readings, found),
             notes=self.notes,
             settings=self.settings,
             tables=self.tables,
             safe_csv=self.safe_csv,
             seconds=self.seconds,
         )
+
+    def read(
+        self, facts: Facts, found: Comparison | None, fits: list[FittedFamily], labels: list[Label]
+    ) -> list[Reading]:
+        """Every fitted model beside the rows and what is known of these."""
+        names = [column_told(name) for name in facts.names]
+        values = [fitted.memberships(self.source) for fitted in fits]
+        places = [fitted.model.transform(self.source)[:, :2] if fitted.is_map else None for fitted in fits]
+        ones = share_of_ones(self.source)
+        totals = [totals_of(v, ones) if fitted.kind == "scales" else [] for fitted, v in zip(fits, values)]
+        said = associations(list(zip(fits, values, places)), labels, self.seed)
+        standings = ["" if found is None else standing_of(found, fitted.candidate.name) for fitted in fits]
+        gists = [gist_of(fitted, names, mine) for fitted, mine in zip(fits, totals)]
+        return [Reading(*one) for one in zip(fits, values, places, gists, standings, said, totals)]
 
     def timed(self, what: str, step: Callable[[], Any]) -> Any:
         """A step, with its time."""
@@ -329,21 +347,26 @@ class _Job:
             **options,
         )
 
-    def fitted_family(self, found: Comparison, name: str, role: str) -> FittedFamily:
-        """A family fitted to the whole table, or to as much of it as the budget allows, with the settings that were chosen.
+    def fitted_family(self, found: Comparison, name: str, done: float) -> FittedFamily:
+        """A family fitted to the whole table, or to as much of it as the budget allows, to be read.
 
-        On more rows than it was compared on, larger sizes are tried before.
+        Of sizes that predict as well it has the smallest.  On more rows than it was compared on, larger sizes are tried
+        before.
         """
         one, row = found.candidate(name), found.row(name)
-        point = Point(row["size"]).with_options(**row["options"])
-        n_rows = self.rows_within_budget(one, point, found.plan.n_rows)
+        compared = Point(row["size"]).with_options(**row["options"])
+        n_rows = self.rows_within_budget(one, compared, found.plan.n_rows)
         told = "the whole table" if n_rows == self.source.shape[0] else f"{n_rows:,} rows"
-        share = 0.75 if role == "winner" else 0.83
+        share = 0.75 + 0.12 * done
+        point = compared if one.named else found.readable(name)
         if n_rows > found.plan.n_rows + found.plan.n_held and point.size is not None and not one.named:
-            self.say(share, f"{one.title} {size_text(point.size)}: larger sizes on {told}")
-            point = self.grown(one, point, n_rows)
+            self.say(share, f"{one.title} {size_text(compared.size)}: larger sizes on {told}")
+            point = self.grown(one, compared, n_rows)
         self.say(share + 0.03, f"{one.title} {size_text(point.size)}: fitting to {told}")
-        return FittedFamily(one, self.fitted(one, point, role, n_rows), point.size, n_rows)
+        model = self.fitted(one, point, "read", n_rows)
+        if point == compared:
+            self.as_compared[name] = model
+        return FittedFamily(one, model, point.size, n_rows)
 
     def grown(self, one: Candidate, point: Point, n_rows: int) -> Point:
         """The size that so many rows bear; it is written down with the plan."""
@@ -417,15 +440,14 @@ class _Job:
         whole = n_rows == self.source.shape[0]
         return self.source if whole else RowsSource(self.source, some_rows(self.source, n_rows, self.seed))
 
-    def stacked(self, found: Comparison, winner: FittedFamily) -> StackedFill | None:
+    def stacked(self, found: Comparison) -> StackedFill | None:
         """The models that fill blanks together, fitted to the whole table within a share of the budget."""
         if self.source.shape[0] > found.plan.n_rows + found.plan.n_held:
             return None  # too long a table: blanks are filled by the family that is read
         self.say(0.88, "models that fill blanks together: fitting")
-        known = {winner.candidate.name: winner.model}
         names = None if self.repeat is None else self.repeat.stack
         stack = StackedFill(random_state=self.seed, n_jobs=self.n_jobs, binarize=self.binarize).adopt(
-            found, self.source, STACK_FITS * self.budget, known, names
+            found, self.source, STACK_FITS * self.budget, self.as_compared, names
         )
         self.write_settings(plan={"stack": stack.member_names_})
         return stack
@@ -441,10 +463,11 @@ class _Job:
             self.settings.setdefault(section, {}).update(values)
         write_atomically(self.folder / "run.toml", to_toml(self.settings).encode())
 
-    def charted(self, winner: FittedFamily) -> Any:
-        """A map of the rows: the winner's own if it is one."""
-        if winner.is_map:
-            return winner.model
+    def charted(self, fits: list[FittedFamily]) -> Any:
+        """A map of the rows: that of a reading if one is a map."""
+        for fitted in fits:
+            if fitted.is_map:
+                return fitted.model
         one = candidate_of(BY_NAME["gtm"])
         rows = some_rows(self.source, MAP_ROWS, self.seed)
         part = RowsSource(self.source, rows)
@@ -460,28 +483,43 @@ class _Job:
             self.notes.append(f"No map could be drawn: {error}")
             return None
 
-    def cells(self, winner: FittedFamily, several: FittedFamily | None) -> list[dict[str, Any]]:
-        """Cells worth a look, by the winner; losses also by the model with several causes, if it has the notion."""
-        look = worth_a_look(winner, self.source, self.seed)
-        if several is not None and "phantom" in getattr(several.model, "component_kinds_", ()):
-            seen = {(cell["row"], cell["column"]) for cell in look}
-            lost = [c for c in worth_a_look(several, self.source, self.seed) if c["kind"] == "probably missing"]
-            look += [cell for cell in lost if (cell["row"], cell["column"]) not in seen]
+    def cells(self, fits: list[FittedFamily]) -> list[dict[str, Any]]:
+        """Cells worth a look, by the leading model; losses also by others that have the notion."""
+        look = worth_a_look(fits[0], self.source, self.seed)
+        for fitted in fits[1:]:
+            if "phantom" in getattr(fitted.model, "component_kinds_", ()):
+                seen = {(cell["row"], cell["column"]) for cell in look}
+                lost = [c for c in worth_a_look(fitted, self.source, self.seed) if c["kind"] == "probably missing"]
+                look += [cell for cell in lost if (cell["row"], cell["column"]) not in seen]
         return look
 
 
 def report_on(
-    model: Any, X: Any, *, name: str = "table", random_state: int = 0, about: dict[str, Any] | None = None
+    model: Any,
+    X: Any,
+    *,
+    name: str = "table",
+    ids: Any = None,
+    labels: dict[str, Any] | None = None,
+    names: Any = None,
+    random_state: int = 0,
+    about: dict[str, Any] | None = None,
 ) -> str:
     """The page of a report on a fitted model and a table, without a comparison.
 
     Parameters
     ----------
     model : estimator
-        Fitted; of a family that fills unknown cells.
+        Fitted; of a family that explains cells.
     X : table
     name : str
         What the table is called.
+    ids : sequence, optional
+        Names of the rows; by default those of a table read from a file.
+    labels : dict of sequences, optional
+        Columns that are shown beside the rows.
+    names : dict or path, optional
+        What components are called on the page, as in ``name_components``; the model keeps its own names.
     random_state : int
         Which rows are shown, of many.
     about : dict, optional
@@ -494,8 +532,9 @@ def report_on(
     if not hasattr(model, "explain"):
         raise InputError(f"{type(model).__name__} does not explain cells; reports are for families of bits.")
     model._check_fitted()
+    model = model if names is None else copy.copy(model).name_components(names)
     source = model._open(X, reset=False)
-    ids, labels = _beside(X, None, None, source.shape[0])
+    ids, labels = _beside(X, ids, labels, source.shape[0], "report")
     one = candidate_of(family_of(type(model)))
     shape = getattr(model, "latent_shape", None)
     size = shape if shape is not None else getattr(model, model.size_option, None)
@@ -509,5 +548,25 @@ def report_on(
         tables="csv",
         settings=settings,
         tell=_silent,
+        notes=model._doubts_told(),
     )
-    return page_of(content_of(job.analysed(facts_of(source), None, FittedFamily(one, model, size), None)))
+    return page_of(content_of(job.analysed(facts_of(source), None, [FittedFamily(one, model, size)])))
+
+
+def check_page(place: Path) -> None:
+    """Refuse a file that a report cannot be written to, before the work is done."""
+    if place.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{place}: the report is an .html file.")
+    if place.is_dir():
+        raise InputError(f"{place} is a folder; name a file.")
+
+
+def write_report(model: Any, X: Any, path: Any, *, name: str | None = None, **options: Any) -> Path:
+    """Write the page of :func:`report_on` to an HTML file; the table is called like the file if it has no name."""
+    complaint = File()(path) if path is not None else "must be a path; got None."
+    if complaint is not None:
+        raise InputError(f"report: path {complaint}")
+    place = Path(path)
+    check_page(place)
+    write_atomically(place, report_on(model, X, name=name or place.stem, **options).encode())
+    return place

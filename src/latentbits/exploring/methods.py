@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..families import BY_NAME
-from .analysis import FittedFamily
 from .exploration import Exploration
+from .fitted import FittedFamily
 
 TREE = (
     "C. Chow, C. Liu, Approximating Discrete Probability Distributions with Dependence Trees, IEEE Transactions on "
@@ -20,17 +20,36 @@ def methods_text(found: Exploration) -> list[str]:
     """Paragraphs that say what was done."""
     out = [] if found.comparison is None else _of_comparison(found)
     fitted = f"{found.winner.title} was {'then ' if out else ''}fitted to {_rows_of(found, found.winner)}"
-    if found.several is not None:
-        fitted += f", and {found.several.title}, the best family with several causes per row, to "
-        fitted += _rows_of(found, found.several)
+    fitted += "".join(f", {one.fitted.title} to {_rows_of(found, one.fitted)}" for one in found.readings[1:])
+    if found.comparison is not None and any(_is_smaller(found, one.fitted) for one in found.readings):
+        fitted += (
+            "; to be read, a model has the smallest size that predicted hidden cells within one standard error of the best "
+            "of its family"
+        )
     out.append(
         f"{fitted}. Every cell is explained from the other cells of its row: its probability leaves the cell itself out. "
-        "Label columns were not used in any fit. Residual pairs are correlations of what the model leaves unexplained in two "
-        "columns (Q3)."
+        "Pairs left unexplained are correlations of what the model leaves of two columns (Q3), less those in rows drawn from "
+        "the model with the same blanks; p-values allow for rare columns (by the first three moments under the model) and "
+        "for the number of pairs (Holm); pairs with p below 0.01 and a correlation of 0.1 or more are listed."
     )
+    if found.labels:
+        out.append(
+            "Label columns were not used in any fit. Words beside classes are told by Cramér's V with a permutation p-value "
+            "and adjusted standardised residuals, numbers beside classes by ranks (Kruskal and Wallis), numbers beside "
+            "scores, shares and chances by Spearman's rank correlation, two-valued labels beside these by the AUC, other "
+            "words by ranks; numbers beside a map by the multiple correlation of their ranks with the place. All p-values of "
+            "a report are corrected for their number (Holm); what is said in words is below 0.01 and at least 0.2 as a "
+            "correlation."
+        )
     if found.map is not None and not found.winner.is_map:
         out.append("The map of rows is a binary GTM, fitted beside; rows near each other have similar cells.")
     return out
+
+
+def _is_smaller(found: Exploration, fitted: FittedFamily) -> bool:
+    """Whether a model that is read is smaller than the one that was compared."""
+    assert found.comparison is not None
+    return bool(fitted.size != found.comparison.row(fitted.candidate.name)["size"])
 
 
 def _rows_of(found: Exploration, fitted: FittedFamily) -> str:
@@ -68,8 +87,7 @@ def _of_comparison(found: Exploration) -> list[str]:
 
 def citations(found: Exploration) -> list[str]:
     """Whom to cite, the fitted families first."""
-    names = [found.winner.candidate.name]
-    names += [found.several.candidate.name] if found.several is not None else []
+    names = [one.name for one in found.readings]
     names += ["gtm"] if found.map is not None else []
     baselines = [] if found.comparison is None else [TREE]
     return [BY_NAME[name].citation for name in dict.fromkeys(names) if name in BY_NAME] + [*baselines, Q3]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import math
+import shlex
 from typing import Any
 
 import numpy as np
@@ -11,82 +11,68 @@ import numpy as np
 from ..data.block import ONE, UNKNOWN
 from ..data.holdout import RowsSource, some_rows
 from ..evaluation import Comparison
-from ..families import STORIES
-from .analysis import FittedFamily, cross_tables, widest
+from ..families import KINDS
+from .analysis import widest
 from .exploration import Exploration
+from .labels import Label
+from .leftovers import Leftovers
 from .methods import citations, methods_text
+from .packing import MOST_ROWS, bits_of_rows, floats_of, shorts_of
+from .page_readings import MOST_NUMBERS, cells_of, reading_of
 
-MOST_ROWS = 5000  # of the map
 MOST_COLUMNS = 600
-MATRIX_CELLS = 24_000
-MATRIX_WORK = 60_000_000  # cells that are explained times cells of their rows: some families look at all of those
-CARD_EDGES = 6  # of a tree, beside its columns
-# Trees and modules on the page, and edges of a tree.
-MOST_TREES, TREE_EDGES, MOST_MODULES = 6, 60, 40
-MATRIX_COLUMNS = 150
-MATRIX_ROWS = 150
+MOST_CELLS = 2_500_000  # on the page, of all rows and columns that it has
 LIST = 60  # cells and blanks listed
 N_ROW_NAME = 80
 
 
 def content_of(found: Exploration) -> dict[str, Any]:
     """The content of a report on an exploration."""
-    rows = some_rows(found.rows.source, MOST_ROWS, 0)
+    columns = widest(found.facts.marginals, MOST_COLUMNS)
+    rows = some_rows(found.rows.source, min(MOST_ROWS, max(200, MOST_CELLS // len(columns))), 0)
     part = RowsSource(found.rows.source, rows)
     codes = np.concatenate([part.block(b).codes() for b in range(part.n_blocks)])
-    columns = widest(found.facts.marginals, MOST_COLUMNS)
-    everywhere = found.winner.main(found.memberships)
-    shares, main = found.memberships[rows], everywhere[rows]
-    names = found.winner.part_names()
+    readings: list[dict[str, Any]] = []
+    for reading in found.readings:
+        left = MOST_NUMBERS - sum(one["row_model_numbers"] for one in readings)
+        readings.append(reading_of(reading, found, rows, columns, left))
+    if readings[0]["row_model"] is None:
+        readings[0]["cells"] = cells_of(found, part, codes, columns)
+    blank = np.bincount(found.blanks.column, minlength=found.facts.n_columns) / found.facts.n_rows
     return clean(
         {
             "name": found.name,
             "facts": found.facts.lines(),
             "shape": [found.facts.n_rows, found.facts.n_columns],
-            "headline": "" if found.comparison is None else found.comparison.headline,
-            "verdict": _verdict(found),
+            "overview": found.overview,
+            "verdict": "" if found.comparison is None else str(found.comparison.verdict),
             "finding": None if found.comparison is None else found.comparison.finding_,
             "comparison": None if found.comparison is None else _comparison(found.comparison),
-            "models": [_model(r) for r in (found.winner, found.several) if r is not None],
+            "readings": readings,
             "columns": [str(found.facts.names[j]) for j in columns],
+            "column_numbers": columns.tolist(),
             "n_columns_left_out": found.facts.n_columns - len(columns),
             "marginals": [round(float(found.facts.marginals[j]), 4) for j in columns],
-            "components": names,
+            "blank_shares": [round(float(blank[j]), 4) for j in columns],
+            "labels": [_label(label, rows) for label in found.labels],
             "rows": {
                 "number": rows.tolist(),
                 "ids": None if found.rows.ids is None else [str(found.rows.ids[i])[:N_ROW_NAME] for i in rows],
-                "main": main.tolist(),
-                "strength": _bytes(np.abs(shares[np.arange(len(main)), main])),
-                "labels": {name: _levels(values, rows) for name, values in found.rows.labels.items()},
-                "ones": _packed(codes[:, columns] == ONE),
-                "unknown": _packed(codes[:, columns] == UNKNOWN) if (codes == UNKNOWN).any() else None,
-                "map": None if found.map is None else _places(found.map, part),
+                "ones": bits_of_rows(codes[:, columns] == ONE),
+                "unknown": bits_of_rows(codes[:, columns] == UNKNOWN) if (codes == UNKNOWN).any() else None,
             },
-            "regions": None if found.map is None else _regions(found.map),
-            "matrix": _matrix(found, part, codes, main, columns),
+            "map": _map(found, part),
             "look": _look(found),
             "blanks": _blanks(found),
-            "pairs": [
-                {**p, "first": found.facts.names[p["first"]], "second": found.facts.names[p["second"]]}
-                for p in found.pairs
-            ],
-            "cross": cross_tables(everywhere, len(names), found.rows.labels) if found.rows.labels else {},
-            "sizes": np.bincount(everywhere, minlength=len(names)).tolist(),
+            "leftovers": _leftovers(found.leftovers, found.facts.names),
             "notes": list(dict.fromkeys(found.notes)),
             "methods": methods_text(found),
             "citations": citations(found),
             "versions": found.settings["versions"],
             "settings": found.settings["explore"],
-            "command": _command(found.settings),
+            "command": _command(found.settings, found.comparison is not None),
         }
     )
-
-
-def _verdict(found: Exploration) -> str:
-    """The finding in words."""
-    if found.comparison is not None:
-        return str(found.comparison.verdict).removeprefix(found.comparison.headline).strip()
-    return f"What {found.winner.title} says about the table: {STORIES[found.winner.candidate.structure]}."
 
 
 def clean(value: Any) -> Any:
@@ -102,53 +88,55 @@ def clean(value: Any) -> Any:
     return value
 
 
-def _bytes(shares: Any) -> str:
-    """Numbers between 0 and 1 as one byte each, in base 64."""
-    return base64.b64encode(np.round(np.clip(shares, 0, 1) * 255).astype(np.uint8).tobytes()).decode()
+def _label(label: Label, rows: Any) -> dict[str, Any]:
+    """A label column, for the rows of the page: numbers, or codes of its words (65,535: not known)."""
+    return {
+        "name": label.name,
+        "is_number": label.is_number,
+        "is_telling": bool(label.is_telling),
+        "values": [word[:N_ROW_NAME] for word in label.words],
+        "n_values": label.n_words,
+        "codes": None if label.is_number else shorts_of(label.codes[rows]),
+        "numbers": floats_of(label.numbers[rows]) if label.is_number else None,
+    }
 
 
-def _packed(bits: Any) -> str:
-    """Rows of bits, eight to a byte, each row from a new byte, in base 64."""
-    return base64.b64encode(np.packbits(np.ascontiguousarray(bits), axis=1, bitorder="little").tobytes()).decode()
-
-
-def _levels(values: list[str], rows: Any) -> dict[str, Any]:
-    """A label column: its values by decreasing frequency (of many the first eleven, then 'other'), and codes."""
-    words, place, counts = np.unique(
-        np.array(values, dtype=object).astype(str), return_inverse=True, return_counts=True
-    )
-    order = np.argsort(-counts, kind="stable")
-    rank = np.empty(len(words), int)
-    rank[order] = np.arange(len(words))
-    kept = [str(words[i])[:N_ROW_NAME] for i in order]
-    codes = rank[place]
-    if len(kept) > 12:
-        codes, kept = np.minimum(codes, 11), [*kept[:11], f"other ({len(kept) - 11} values)"]
-    return {"values": kept, "codes": codes.tolist()}
-
-
-def _places(chart: Any, part: Any) -> list[list[float]]:
-    """Places of rows on the map."""
-    where = chart.transform(part)[:, :2]
-    return np.round(where, 3).tolist()
-
-
-def _regions(chart: Any) -> list[dict[str, Any]]:
-    """What stands out in the regions of the map, and where they lie."""
-    out: dict[str, dict[str, Any]] = {}
-    for row in chart.regions_table(top=3):
-        mine = out.setdefault(row["component"], {"x": row["x"], "y": row.get("y", 0.0), "words": []})
+def _map(found: Exploration, part: Any) -> dict[str, Any] | None:
+    """Places of rows on the map, what stands out in its regions, and which reading it is, if one."""
+    if found.map is None:
+        return None
+    where = found.map.transform(part)[:, :2]
+    regions: dict[str, dict[str, Any]] = {}
+    for row in found.map.regions_table(top=3):
+        mine = regions.setdefault(row["component"], {"x": row["x"], "y": row.get("y", 0.0), "words": []})
         mine["words"].append(str(row["feature"]))
-    return list(out.values())
+    own = [i for i, one in enumerate(found.readings) if one.fitted.model is found.map]
+    return {
+        "places": floats_of(where),
+        "n_axes": where.shape[1],
+        "regions": list(regions.values()),
+        "reading": own[0] if own else None,
+    }
+
+
+def _leftovers(found: Leftovers, names: Any) -> dict[str, Any]:
+    """Pairs of columns that the leading model leaves unexplained, and the groups that they form."""
+    pairs = [{**pair, "first": str(names[pair["first"]]), "second": str(names[pair["second"]])} for pair in found.pairs]
+    return {
+        "pairs": pairs,
+        "groups": [[str(names[j]) for j in group] for group in found.groups],
+        "n_sure": found.n_sure,
+        "n_looked_at": found.n_looked_at,
+    }
 
 
 def _comparison(found: Comparison) -> dict[str, Any]:
     """The table of families, their calibration and how sizes were chosen."""
-    hidden = ("structure",)
-    rows = [{k: v for k, v in row.items() if k not in hidden} for row in found.table]
+    rows = [dict(row) for row in found.table]
     baseline = {one.name for one in found.candidates if not one.is_family}
     for row in rows:
         row["baseline"] = row["model"] in baseline
+        row["kind"] = KINDS.get(row["structure"], "")
         row["size"] = row.pop("size_text").removeprefix("K=").replace("K≤", "≤ ") or None
     shown = [name for name in (found.chosen_, found.multi_cause_, "independent", "tree") if name is not None]
     plan = found.plan
@@ -164,73 +152,6 @@ def _comparison(found: Comparison) -> dict[str, Any]:
             for name in (row["model"] for row in found.table)
             if len(found.capacity(name)) > 1
         ],
-    }
-
-
-def _model(fitted: FittedFamily) -> dict[str, Any]:
-    """A fitted model: what its components are made of, and how the fit went."""
-    model = fitted.model
-    parts: dict[str, dict[str, Any]] = {}
-    kinds = fitted.kinds()
-    for row in fitted.components(12):
-        value, name = "probability" if "probability" in row else "loading", row["component"]
-        new = {"name": name, "kind": kinds.get(name, ""), "weight": row["weight"], "value": value, "features": []}
-        mine = parts.setdefault(name, new)
-        mine["features"].append([str(row["feature"]), row[value], row["marginal"]])
-    for edge in fitted.edges(CARD_EDGES):
-        if edge["component"] in parts:
-            shown = [edge[name] for name in ("parent", "feature", "probability_if_one", "probability_if_zero")]
-            parts[edge["component"]].setdefault("edges", []).append(shown)
-    restarts = [{k: v for k, v in row.items() if k != "seconds"} for row in getattr(model, "restarts_", None) or []]
-    return {
-        "title": fitted.title,
-        "noun": fitted.family.noun,
-        "story": STORIES[fitted.candidate.structure],
-        "pairs": fitted.pairs_told(8),
-        "trees": fitted.trees(MOST_TREES, TREE_EDGES),
-        "modules": [one for one in fitted.modules() if len(one["features"]) > 1][:MOST_MODULES],
-        "components": list(parts.values()),
-        "summary": model.summary(),
-        "restarts": restarts,
-        "diagnostics": list(getattr(model, "diagnostics_", None) or []),
-    }
-
-
-def _matrix(found: Exploration, part: Any, codes: Any, main: Any, columns: Any) -> dict[str, Any]:
-    """Some rows and columns with the explanation of every cell."""
-    spread = found.facts.marginals[columns] * (1 - found.facts.marginals[columns])
-    shown = np.sort(np.argsort(-spread, kind="stable")[:MATRIX_COLUMNS])
-    most = min(MATRIX_CELLS, MATRIX_WORK // found.facts.n_columns)
-    n_rows = min(len(codes), MATRIX_ROWS, max(30, most // len(shown)))
-    few = np.unique(np.linspace(0, len(codes) - 1, n_rows).round().astype(int))
-    order = few[np.lexsort((few, main[few]))]
-    cells_at = np.repeat(np.sort(few), len(shown)), np.tile(columns[shown], len(few))
-    back = np.searchsorted(np.sort(few), order)
-    told = found.winner.model.explain(part, cells=cells_at)
-
-    def table(values: Any) -> Any:
-        return values.reshape(len(few), len(shown))[back].ravel()
-
-    top = np.argsort(-told.share, axis=1, kind="stable")[:, :2]
-    top = np.pad(top, ((0, 0), (0, 2 - top.shape[1])), mode="edge")
-    strengths = np.take_along_axis(told.share, top, axis=1)
-    partners, partner = [], None
-    if told.partner is not None:
-        places, partner = np.unique(table(told.partner), return_inverse=True)
-        partners = ["" if place < 0 else str(found.facts.names[int(place)]) for place in places]
-    return {
-        "rows": order.tolist(),
-        "columns": shown.tolist(),
-        "partners": partners,
-        "partner": None if partner is None else base64.b64encode(partner.astype("<u2").tobytes()).decode(),
-        "causes": found.winner.names(),
-        "first": base64.b64encode(table(top[:, 0]).astype("<u2").tobytes()).decode(),
-        "second": base64.b64encode(table(top[:, 1]).astype("<u2").tobytes()).decode(),
-        "first_share": _bytes(table(strengths[:, 0])),
-        "second_share": _bytes(table(strengths[:, 1])),
-        "probability": _bytes(table(told.probability)),
-        "missing": None if told.missing is None else _bytes(table(np.nan_to_num(told.missing))),
-        "leak": None if told.leak is None else _bytes(table(told.leak)),
     }
 
 
@@ -268,9 +189,11 @@ def _blanks(found: Exploration) -> dict[str, Any]:
     return {"n": len(on), "counts": counts, "listed": listed, "by": found.filled_by}
 
 
-def _command(settings: dict[str, Any]) -> str:
+def _command(settings: dict[str, Any], is_compared: bool) -> str:
     """The command that repeats the run."""
     path = settings["table"].get("path")
+    if not is_compared:
+        return f"latentbits report MODEL {shlex.quote(path)}" if path else "model.report(X, ...)"
     if path == "-":
         return "latentbits explore -  # with the same table on standard input; run.toml has the options"
     return "latentbits explore --config run.toml" if path else "latentbits.explore(X, ...)"

@@ -357,6 +357,10 @@ class MapAnswers(LatentBitsEstimator):
         """The nodes as rows of a table: the ``top`` features of each that stand out most (:meth:`top_features`)."""
         return self.top_features(top=top)
 
+    def _gist_table(self, top: int) -> list[dict[str, Any]]:
+        """The map for people: its regions, not its many nodes."""
+        return self.regions_table(top=top)
+
     def top_features_frame(self, nodes: Any = None, top: int = 5, rank: str = "lift") -> Any:
         """:meth:`top_features` as a pandas frame."""
         return frame_of(self.top_features(nodes, top, rank))

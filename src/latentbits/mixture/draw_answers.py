@@ -71,6 +71,11 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         self._check_fitted()
         return frame_of(self.diagnostics_)
 
+    def _doubts_of_end(self) -> list[str]:
+        """What the summary says of chains that do not agree, or are too short to tell."""
+        told = self._told_of_chains()
+        return [] if told[0].startswith("chains: they agree") else [" ".join(part.strip() for part in told)]
+
     def _told_of_chains(self) -> list[str]:
         """Whether the chains agree, in words."""
         by_name = {row["quantity"]: row for row in self.diagnostics_}

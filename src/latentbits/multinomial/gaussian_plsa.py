@@ -232,6 +232,20 @@ class GaussianPLSA(RecommendingMixin, OptimiserOptions, LatentBitsEstimator):  #
         self.components_ = self.means_
         self._keep_ratings()
 
+    def _gist_table(self, top: int) -> list[dict[str, Any]]:
+        """The tastes for people: items that each rates higher than the others do."""
+        everybody, called = self.weights_ @ self.means_, self.component_names_
+        return [
+            {
+                "component": called[k],
+                "weight": float(self.weights_[k]),
+                "feature": self.items_[j],
+                "loading": float(means[j] - everybody[j]),
+            }
+            for k, means in enumerate(self.means_)
+            for j in np.argsort(everybody - means, kind="stable")[:top]
+        ]
+
     def predict(self, users: Any, items: Any) -> Any:
         """Ratings of items by users, from the other ratings of these users.
 

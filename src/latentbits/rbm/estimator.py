@@ -218,6 +218,10 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
             raise InputError(f"{self._name}: free_energy needs complete rows; fill unknown cells first (impute).")
         return self._ask(source).by_rows("free_energy")
 
+    def _doubts_of_end(self) -> list[str]:
+        told = "Stopped early, or the rows are explained worse than after the first epoch. Lower learning_rate."
+        return [] if self.converged_ else [told]
+
     def summary(self) -> str:
         """A few lines on the machine."""
         self._check_fitted()

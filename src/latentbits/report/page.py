@@ -12,6 +12,8 @@ import re
 from importlib import resources
 from typing import Any
 
+from .bundle import bundled
+
 # The page asks for nothing from anywhere; a browser that would is told not to.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
@@ -29,12 +31,12 @@ def page_of(content: dict[str, Any]) -> str:
     str
     """
     files = resources.files(__package__) / "files"
-    frame, style, script = ((files / name).read_text(encoding="utf-8") for name in ("page.html", "page.css", "page.js"))
+    frame, style = ((files / name).read_text(encoding="utf-8") for name in ("page.html", "page.css"))
     parts = {
         "policy": POLICY,
         "title": html.escape(str(content["name"])),
         "style": style,
-        "script": script,
+        "script": bundled(files / "js"),  # type: ignore[arg-type]
         "content": embedded(content),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], frame)

@@ -12,10 +12,12 @@ import numpy as np
 from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.common import frame_of
+from ..base.notebook import TOP, pair_told, pairs_drawn
 from ..base.options import BitOptions, Check, Flag, Number, OneOf, OptimiserOptions, Whole, option_fields
 from ..data.summary import Totals
 from ..engine.protocols import Sweep
 from ..engine.restarts import InitParams
+from ..html import Html
 from ..maths.profiles import STARVED
 from .averaging import AveragedTrees, AveragingTreesMixin, TreeMembers
 from .forest import edge_strengths, marginals_of
@@ -109,6 +111,10 @@ class TreesMixin:
             {"first": names[a], "second": names[b], "information": total, "together": signed > 0}
             for (a, b), (total, signed) in best
         ]
+
+    def _drawn_components(self: Any) -> Html:
+        """The components, then the pairs that tell most about each other."""
+        return Html(super()._drawn_components() + pairs_drawn(self.pairs_table(TOP)))  # type: ignore[misc]
 
     def _trees(self: Any) -> Iterator[tuple[str, float, Any, Any, Any]]:
         """Every tree: what it is called, its weight, parents, tables and the chances of its columns."""
@@ -318,6 +324,13 @@ class ChowLiuTree(TreesMixin, OptimiserOptions, BitOptions, LatentBitsEstimator)
 
     def _build_model(self, sums: Totals) -> TreeModel:
         return TreeModel(1, sums.marginals, float(self.smoothing), total_weight=sums.weight, space=self._pairs[0])
+
+    def _gist(self) -> str:
+        told = "; ".join(pair_told(pair) for pair in self.pairs_table(3))
+        return f"Columns go in pairs: {told}" if told else "No column tells anything about another"
+
+    def _drawn_components(self) -> Html:
+        return pairs_drawn(self.pairs_table(TOP))
 
     def _initializer(self, model: TreeModel) -> InitParams:
         return partial(one_tree_start, self._pairs[1], model)
