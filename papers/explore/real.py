@@ -40,7 +40,8 @@ def explored(name: str, options: list[str], out: Path) -> dict[str, Any]:
         "log_loss": best["log_loss"],
         "calibration_error": best["calibration_error"],
         "wide_calibration_error": best["wide_calibration_error"],
-        "verdict": f"{content['headline']} {content['verdict']}",
+        "overview": content["overview"],
+        "verdict": content["verdict"],
         "plan": content["comparison"]["plan"],
         "losses": {row["model"]: row.get("log_loss") for row in content["comparison"]["rows"]},
         "report_megabytes": round(len(page.encode()) / 1e6, 2),
@@ -71,7 +72,9 @@ def tables(full: bool, folder: Path) -> Outcome:
     lines = ["# What `latentbits explore` finds in five real tables", ""]
     for name, result in outcome.numbers.items():
         rows, columns = result["shape"]
-        lines += [f"## {name} ({rows:,} × {columns})", "", result["verdict"], ""]
+        lines += [f"## {name} ({rows:,} × {columns})", "", "The page begins:", ""]
+        lines += [f"> {sentence}" for sentence in result["overview"]]
+        lines += ["", f"The comparison: {result['verdict']}", ""]
         lines += [
             f"{result['seconds']} seconds on two shared cores; calibration error {result['calibration_error']:.4f}.",
             "",

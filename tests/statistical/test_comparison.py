@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from papers.explore.truth import N_DRAWS, TRUTHS, drawn, nothing
+from papers.explore.truth import N_DRAWS, NOTHING, TRUTHS, drawn
 
 pytestmark = pytest.mark.slow
 
@@ -19,4 +19,4 @@ def test_the_true_story_is_first_or_near(name):
 
 
 def test_independent_columns_hold_nothing():
-    assert [nothing(seed) for seed in range(N_DRAWS)] == ["nothing"] * N_DRAWS
+    assert [drawn(NOTHING, seed)["finding"] for seed in range(N_DRAWS)] == ["nothing"] * N_DRAWS

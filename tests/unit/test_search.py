@@ -235,7 +235,11 @@ def test_who_leads_is_not_behind():
 def test_who_gains_more_and_more_is_not_stopped():
     """Losses of noisy-or on a table of 40 sources: most is gained once there is a source for each."""
     sources = {2: 0.5526, 4: 0.5401, 8: 0.5066, 16: 0.4680, 32: 0.4377, 64: 0.2556, 128: 0.2553}
-    losses = {"ahead": lambda k: 0.2829, "sources": lambda k: sources.get(k, 0.26), "flat": lambda k: 0.5 - 0.004 * k / 8}
+    losses = {
+        "ahead": lambda k: 0.2829,
+        "sources": lambda k: sources.get(k, 0.26),
+        "flat": lambda k: 0.5 - 0.004 * k / 8,
+    }
     race, asked = raced(losses, 1000)
     assert ("sources", 64) in asked and race.runners["sources"].best.loss == 0.2553
     stopped = asked.index(("sources", 64))
@@ -259,8 +263,8 @@ def test_families_far_behind_are_compared_by_short_fits(monkeypatch):
     full, short = (race.seconds_in_full(race.runners[name]) for name in ("near", "far"))
     assert short == race.runners["far"].best.seconds and full >= short
     monkeypatch.setattr("latentbits.evaluation.race.PART", 0.01)
-    X = make_mixture(600, 24, 6, spread=3.0, random_state=0).data
-    found = latentbits.compare(X, ["mixture", "noisy-or"], folds=1, rows=0, budget=15)
+    X = make_mixture(400, 20, 6, spread=3.0, random_state=0).data
+    found = latentbits.compare(X, ["mixture", "noisy-or"], folds=1, rows=0, budget=6)
     short, long = found.row("noisy-or"), found.row("mixture")
     assert short["shortened"] and short["options"]["max_iter"] == found.candidate("noisy-or").trial["max_iter"]
     assert not long["shortened"] and "max_iter" not in long["options"] and short["standing"] != "clearly worse"

@@ -56,6 +56,11 @@ class Candidate(Search):
         """Whether it is one of those that are compared."""
         return not (self.is_baseline or self.is_rival)
 
+    @property
+    def has_choice(self) -> bool:
+        """Whether there is anything to search."""
+        return self.first is not None or len(self.named) > 1 or bool(self.tuned or self.averaged)
+
     def estimator(self, size: Any, options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Any:
         """An unfitted model."""
         model = self.make(size)
@@ -154,14 +159,14 @@ def _rivals() -> list[Candidate]:
         name="boosting",
         title="gradient boosting of every column",
         make=lambda size: ColumnBoosting(),
-        cost=Cost(1e-2, columns=8e-3, cells=4e-6, crossed=1e-8),
+        cost=Cost(1e-2, columns=2.5e-3, crossed=7e-8),
         **shared,
     )
     lightgbm = Candidate(
         name="lightgbm",
         title="LightGBM's boosting of every column",
         make=lambda size: ColumnLightGBM(),
-        cost=Cost(1e-2, columns=8e-3, cells=1e-6, crossed=1e-8),
+        cost=Cost(1e-2, columns=2.5e-3, crossed=2e-8),
         **shared,
     )
     return [regressions, boosting, *([] if importlib.util.find_spec("lightgbm") is None else [lightgbm])]

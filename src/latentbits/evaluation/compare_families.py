@@ -283,10 +283,8 @@ class _Job:
         """The search, all draws, then the result."""
         race = self.raced(candidates)
         fitted = self.affordable(race, [one for one in candidates if one.name not in race.left_out])
-        points = {one.name: race.runners[one.name].best for one in fitted}
-        chosen = {
-            name: race.runners[name].fits[0].point if best is None else best.point for name, best in points.items()
-        }
+        runners = {one.name: race.runners[one.name] for one in fitted}
+        chosen = {name: runner.first if runner.best is None else runner.best.point for name, runner in runners.items()}
         for one in fitted:
             if race.is_far(one.name):  # fits as short as those of the search tell as much
                 point = chosen[one.name]
@@ -388,7 +386,7 @@ class _Job:
         failed = {name for name, parts in answers.items() if any(part.probabilities is None for part in parts)}
         sound = [one for one in fitted if answers[one.name] and one.name not in failed]
         front = [one for one in sound if ended[one.name] != BEHIND and len(answers[one.name]) == fold]
-        if self.all_draws or self.fits_in(front):
+        if self.all_draws:
             return front
         losses = {one.name: log_losses(questions[0].values, answers[one.name][0].probabilities) for one in front}
         families = [one.name for one in front if one.is_family]
@@ -396,6 +394,10 @@ class _Job:
             return []
         best = min(families, key=lambda name: float(losses[name].mean()))
         apart = {name: paired(losses[name], losses[best], questions[0].rows).z for name in losses}
+        # Nothing hangs on how much worse a rival is.
+        front = [one for one in front if not one.is_rival or apart[one.name] <= CONTENDING[0]]
+        if self.fits_in(front):
+            return front
         for most in CONTENDING:
             contending = [one for one in front if one.is_baseline or apart[one.name] <= most]
             if self.fits_in(contending):

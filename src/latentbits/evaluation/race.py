@@ -28,7 +28,7 @@ DOUBLINGS, MOST_RATIO, PART = 5, 2.0, 0.12
 FEWEST_SIZES = 3  # before a family may be stopped
 FEWEST_FAMILIES = 4  # that are fitted, whatever they cost
 STANDARD_ERRORS = 3.0
-MOST_RESERVED = 0.6  # of the budget, for the comparison after the search
+MOST_RESERVED = 0.5  # of the budget, for the comparison after the search
 # Families that may still win have this many times the time of those whose last steps gained too little for that.
 PROMISE = 4.0
 
@@ -50,6 +50,7 @@ class Runner:
 
     one: Candidate
     path: Path
+    first: Point = Point(None)  # noqa: RUF009
     pending: Point | None = None
     best: Tried | None = None
     fits: list[Tried] = field(default_factory=list)
@@ -59,8 +60,10 @@ class Runner:
     is_behind: bool = False  # too far to catch up
 
     def begin(self) -> None:
-        """The first settings."""
-        self.pending = next(self.path)
+        """The first settings; rivals that have no others are compared with them, and not searched."""
+        self.first = self.pending = next(self.path)
+        if self.one.is_rival and not self.one.has_choice:
+            self.stop(SETTLED)
 
     def take(self, tried: Tried) -> None:
         """Hear how the pending settings did, and go on to the next."""
@@ -204,7 +207,7 @@ class Race:
         """Seconds of a fit with the best settings and the options of the comparison, by what it took in the search."""
         best, one = runner.best, runner.one
         if best is None:
-            return 0.0
+            return self.seconds(runner, runner.first) if runner.ended == SETTLED else 0.0
         if self.is_far(one.name):
             return best.seconds
         trial, full = ({**options, **dict(best.point.options)} for options in (one.trial, one.full))
@@ -248,7 +251,7 @@ class Race:
         """Seconds that the comparison after the search will take: one draw of all, the others of those in front."""
         total = 0.0
         for runner in self.runners.values():
-            in_front = not runner.is_behind and not self.is_far(runner.one.name)
+            in_front = runner.one.is_family and not runner.is_behind and not self.is_far(runner.one.name)
             n_draws = self.n_draws if in_front or runner.one.is_baseline else 1
             total += n_draws * self.seconds_in_full(runner)
         return min(total / self.width, MOST_RESERVED * self.clock.budget)

@@ -21,23 +21,33 @@ export function crossRows(details, kept, names) {
   return kept.map((place, k) => ({ name: names[k], counts: details.counts[place], residuals: details.residuals[place] }));
 }
 
-function countCell(count, total, residual) {
+/** A count; with `choose` it selects the rows that it counts. */
+function countCell(count, total, residual, choose = null, words = "") {
   const cell = make("td", null, { className: ("n " + residualClass(residual)).trim() });
-  put(cell, make("span", whole(count)), make("span", total ? shareTold(count / total) : "", { className: "share" }));
+  const number = make("span", choose === null || count === 0 ? whole(count) : null);
+  if (choose !== null && count > 0) {
+    const button = make("button", whole(count), { type: "button", className: "link", title: "Select these rows", "aria-label": words });
+    button.addEventListener("click", choose);
+    put(number, button);
+  }
+  put(cell, number, make("span", total ? shareTold(count / total) : "", { className: "share" }));
   const text = residual === null ? "" : (residual > 0 ? "+" : residual < 0 ? "−" : "") + Math.abs(residual).toFixed(1);
   return put(cell, make("small", text));
 }
 
-/** Parts by words: counts, shares of the part, and residuals. */
-export function crossTable(details, kept, names, words, noun, label) {
+/** Parts by words: counts, shares of the part, and residuals; `choose(k, w)` selects the rows of a part with a word. */
+export function crossTable(details, kept, names, words, noun, label, choose) {
   const node = make("table", null, { className: "cross", "aria-label": label }), head = put(make("tr"), make("th", noun, { scope: "col" }));
   for (const word of words) put(head, make("th", shorter(word, 32), { className: "n", scope: "col", title: word }));
   const body = make("tbody"), sum = (counts) => counts.reduce((a, b) => a + b, 0);
-  for (const row of crossRows(details, kept, names)) {
+  crossRows(details, kept, names).forEach((row, k) => {
     const line = put(make("tr"), make("th", row.name, { scope: "row" })), total = sum(row.counts);
-    row.counts.forEach((count, w) => put(line, countCell(count, total, row.residuals[w])));
+    row.counts.forEach((count, w) => {
+      const told = "Select the rows of " + row.name + " with " + words[w] + ": " + whole(count);
+      put(line, countCell(count, total, row.residuals[w], () => choose(k, w), told));
+    });
     put(body, line);
-  }
+  });
   const all = words.map((_, w) => sum(details.counts.map((counts) => counts[w])));
   const last = put(make("tr"), make("th", "all rows", { scope: "row" }));
   for (const count of all) put(last, countCell(count, sum(all), null));

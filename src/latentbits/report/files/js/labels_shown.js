@@ -1,6 +1,6 @@
 // What is known of the rows besides, beside the parts of the reading that is shown.
 
-import { folded, hint, make, put, scrolled } from "./dom.js";
+import { at, folded, hint, make, put, scrolled } from "./dom.js";
 import { arrowPicture, crossTable, histograms, quantilesOf, scatterPicture, strips } from "./labels_drawn.js";
 import { spoken } from "./names.js";
 import { table } from "./tables.js";
@@ -10,7 +10,7 @@ import { counted, listed, pText } from "./words.js";
 const MEASURES = { rho: "ρ", AUC: "AUC", V: "Cramér's V", epsilon2: "ε²", R: "R" };
 // Pictures of single parts; more are in the table.
 const MOST_PICTURES = 12;
-const CROSS_TOLD = "Small numbers: standard errors by which the count is above (+) or below (−) what chance gives.";
+const CROSS_TOLD = "A click on a count selects its rows. Small numbers: standard errors by which the count is above (+) or below (−) what chance gives.";
 const STRIP_TOLD = "Box: half of the rows; line: nine of ten.";
 
 function capital(text) {
@@ -49,7 +49,11 @@ function valuesOf(state, k, label, word) {
 function ofGroups(state, label, one) {
   const { reading } = state, names = reading.parts.map((_, k) => state.nameOf(k));
   if (one.details.counts) {
-    const grid = crossTable(one.details, reading.kept, names, label.values, reading.noun, reading.nouns + " against " + label.name);
+    const told = reading.nouns + " against " + label.name, select = (k, w) => {
+      state.selection.choose((i) => reading.main(i) === k && label.code(i) === w);
+      at("map").scrollIntoView();
+    };
+    const grid = crossTable(one.details, reading.kept, names, label.values, reading.noun, told, select);
     return [grid, measureLine(one, ". " + CROSS_TOLD)];
   }
   const groups = names.map((name, k) => ({ name, quantiles: one.details.quantiles[reading.kept[k]] }));

@@ -1,0 +1,106 @@
+"""Pictures of reports for the guide: ``python docs/pictures.py`` explores five tables and photographs their pages.
+
+Needs Chromium and the package playwright.  The pictures are looked at before they are committed.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from playwright.sync_api import sync_playwright
+
+import latentbits
+from latentbits.datasets import load_votes, make_map, make_mixture, make_noisy_or, make_trait
+from latentbits.errors import LatentBitsWarning
+
+HERE = Path(__file__).parent / "guide" / "pictures"
+BUDGET = 30
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
+
+
+def votes() -> tuple[Any, dict[str, Any]]:
+    """Votes of the U.S. House with abstentions; parties as labels."""
+    found = load_votes()
+    return pd.DataFrame(found.data, columns=found.feature_names), {"party": found.target}
+
+
+def exam() -> tuple[Any, dict[str, Any]]:
+    """Twenty tasks, one ability, a grade that follows it."""
+    made = make_trait(400, 20, 1, random_state=1)
+    rng = np.random.default_rng(1)
+    X = np.where(made.loadings[0] < 0, 1 - made.data, made.data)  # every task is solved or not
+    ability = made.scores[:, 0]
+    grade = np.clip(np.round(3.5 - ability + 0.5 * rng.standard_normal(400)), 1, 6)
+    return pd.DataFrame(X, columns=[f"task {j + 1}" for j in range(20)]), {"grade": grade}
+
+
+def habits() -> tuple[Any, dict[str, Any]]:
+    """Three kinds of people with ages and homes."""
+    made, rng = make_mixture(500, 16, 3, spread=2.0, unknown=0.03, random_state=4), np.random.default_rng(4)
+    age = np.round(25 + 14 * made.causes + 8 * rng.standard_normal(500))
+    homes = np.array(["city", "suburb", "village"])
+    home = homes[np.where(rng.random(500) < 0.3, rng.integers(0, 3, 500), made.causes)]
+    return pd.DataFrame(made.data, columns=[f"habit {j + 1}" for j in range(16)]), {"age": age, "home": home}
+
+
+def symptoms() -> tuple[Any, dict[str, Any]]:
+    """Symptoms of four causes that overlap; smoking switches the first on."""
+    made, rng = make_noisy_or(600, 24, 4, random_state=3), np.random.default_rng(3)
+    smokes = made.sources[:, 0].astype(bool) ^ (rng.random(600) < 0.1)
+    labels = {"smokes": np.where(smokes, "yes", "no")}
+    return pd.DataFrame(made.data, columns=[f"symptom {j + 1}" for j in range(24)]), labels
+
+
+def sites() -> tuple[Any, dict[str, Any]]:
+    """Species at sites along two gradients, the elevation of the sites known."""
+    made, rng = make_map(600, 60, random_state=5), np.random.default_rng(5)
+    elevation = np.round(900 + 500 * made.places[:, 0] + 80 * rng.standard_normal(600))
+    return pd.DataFrame(made.data, columns=[f"species {j + 1}" for j in range(60)]), {"elevation": elevation}
+
+
+# Table, the families that take part (all if None), what is photographed (a section, or the top of the page).
+PICTURES: dict[str, tuple[Any, list[str] | None, str]] = {
+    "votes": (votes, None, ""),
+    "exam": (exam, None, "#components"),
+    "habits": (habits, None, "#components"),
+    "symptoms": (symptoms, None, "#components"),
+    "sites": (sites, None, "#map"),
+}
+
+
+def photograph(names: list[str]) -> None:
+    """Explore the tables and write their pictures."""
+    HERE.mkdir(exist_ok=True)
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as place:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for name in names:
+            make, models, what = PICTURES[name]
+            frame, labels = make()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LatentBitsWarning)
+                found = latentbits.explore(
+                    frame, Path(place) / name, name=name, labels=labels, models=models or "all", budget=BUDGET
+                )
+            print(name, *found.overview, sep="\n  ")
+            page = browser.new_page(viewport={"width": 1280, "height": 1000})
+            page.goto(found.report.as_uri())
+            page.wait_for_selector("html[data-ready]")
+            if name == "sites":
+                page.select_option("#colour-by", label="elevation")
+            target = page.locator(what) if what else page
+            target.screenshot(path=HERE / f"{name}.png")
+            page.screenshot(path=Path(place) / f"{name}.png", full_page=True)
+            if len(sys.argv) > 2 and sys.argv[1] == "--keep":
+                shutil.copytree(found.folder, Path(sys.argv[2]) / name, dirs_exist_ok=True)
+        browser.close()
+
+
+if __name__ == "__main__":
+    photograph(list(PICTURES))
