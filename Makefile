@@ -92,8 +92,8 @@ bench-large: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.large
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check src tests papers benchmarks examples docs/stories
-	$(BIN)/ruff format --check src tests papers benchmarks examples docs/stories
+	$(BIN)/ruff check src tests papers benchmarks examples docs/*.py docs/stories
+	$(BIN)/ruff format --check src tests papers benchmarks examples docs/*.py docs/stories
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/oxlint --deny-warnings src/latentbits/report/files/js tests/js

@@ -1,4 +1,4 @@
-"""Pictures of reports for the guide: ``python docs/pictures.py`` explores five tables and photographs their pages.
+"""Pictures of reports for the guide: ``python docs/pictures.py [NAME ...]`` explores five tables and photographs their pages.
 
 Needs Chromium and the package playwright.  The pictures are looked at before they are committed.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import latentbits
@@ -21,7 +22,7 @@ from latentbits.datasets import load_votes, make_map, make_mixture, make_noisy_o
 from latentbits.errors import LatentBitsWarning
 
 HERE = Path(__file__).parent / "guide" / "pictures"
-BUDGET = 30
+BUDGET, TALL = 60, 1500
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
 
 
@@ -65,13 +66,13 @@ def sites() -> tuple[Any, dict[str, Any]]:
     return pd.DataFrame(made.data, columns=[f"species {j + 1}" for j in range(60)]), {"elevation": elevation}
 
 
-# Table, the families that take part (all if None), what is photographed (a section, or the top of the page).
-PICTURES: dict[str, tuple[Any, list[str] | None, str]] = {
-    "votes": (votes, None, ""),
-    "exam": (exam, None, "#components"),
-    "habits": (habits, None, "#components"),
-    "symptoms": (symptoms, None, "#components"),
-    "sites": (sites, None, "#map"),
+# Table, and what is photographed: a section, or the top of the page.
+PICTURES: dict[str, tuple[Any, str]] = {
+    "votes": (votes, ""),
+    "exam": (exam, "#components"),
+    "habits": (habits, "#components"),
+    "symptoms": (symptoms, "#components"),
+    "sites": (sites, "#map"),
 }
 
 
@@ -81,26 +82,23 @@ def photograph(names: list[str]) -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as place:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for name in names:
-            make, models, what = PICTURES[name]
+            make, what = PICTURES[name]
             frame, labels = make()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LatentBitsWarning)
-                found = latentbits.explore(
-                    frame, Path(place) / name, name=name, labels=labels, models=models or "all", budget=BUDGET
-                )
+                found = latentbits.explore(frame, Path(place) / name, name=name, labels=labels, budget=BUDGET)
             print(name, *found.overview, sep="\n  ")
             page = browser.new_page(viewport={"width": 1280, "height": 1000})
             page.goto(found.report.as_uri())
             page.wait_for_selector("html[data-ready]")
             if name == "sites":
                 page.select_option("#colour-by", label="elevation")
-            target = page.locator(what) if what else page
-            target.screenshot(path=HERE / f"{name}.png")
-            page.screenshot(path=Path(place) / f"{name}.png", full_page=True)
-            if len(sys.argv) > 2 and sys.argv[1] == "--keep":
-                shutil.copytree(found.folder, Path(sys.argv[2]) / name, dirs_exist_ok=True)
+            file = HERE / f"{name}.png"
+            (page.locator(what) if what else page).screenshot(path=file)
+            whole = Image.open(file).convert("RGB")
+            whole.crop((0, 0, whole.width, min(whole.height, TALL))).quantize(128).save(file, optimize=True)
         browser.close()
 
 
 if __name__ == "__main__":
-    photograph(list(PICTURES))
+    photograph(sys.argv[1:] or list(PICTURES))

@@ -57,6 +57,13 @@ def test_perfect_order():
     assert rank_correlation(np.arange(5000), np.arange(5000)).p == 0.0
 
 
+def test_perfect_order_of_few_values():
+    """Equal values can be arranged in fewer ways: 15 equal ones of 20 leave 20! / 15!."""
+    x = np.minimum(np.arange(20), 5)
+    found = rank_correlation(x, 2 * x)
+    assert found.value == 1.0 and found.p == pytest.approx(2 * math.factorial(15) / math.factorial(20))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_area_is_that_of_mann_and_whitney(seed):
     rng = np.random.default_rng(seed)
@@ -164,6 +171,17 @@ def test_permutation_p_values_are_honest():
     assert 2 <= np.sum(np.array(p) < 0.05) <= 20 and np.sum(np.array(p) < 0.001) <= 2
 
 
+def test_small_p_values_of_sparse_tables_are_honest():
+    """Skewed groups and words with many small expected counts: a smooth tail would say 0.001 five times too often."""
+    rng, small = np.random.default_rng(0), 0
+    shares = 0.6 ** np.arange(10)
+    shares /= shares.sum()
+    for seed in range(400):
+        first, second = (rng.choice(10, 300, p=shares) for _ in range(2))
+        small += contingency(cross_table(first, second, 10, 10), seed).p <= 0.001
+    assert small <= 3  # expected 0.4; a gamma law of every tail gives 2.0 on average, up to 1e-14
+
+
 def test_adjusted_residuals_by_their_formula():
     counts = np.random.default_rng(0).integers(0, 15, (3, 4))
     found, n = adjusted_residuals(counts), counts.sum()
@@ -240,6 +258,20 @@ def test_words():
     assert not label.is_number and label.words == ["b", "a", "c"] and label.codes.tolist() == [0, 1, -1, 0, 2, 1, 0]
     assert label.known.tolist() == [True, True, False, True, True, True, True] and label.n_words == 3
     assert label.is_telling and label.n_told == 3
+
+
+def test_words_that_say_nothing_are_not_known():
+    found = label_of("region", ["north", "NA", "south", "NA", "north", "?", "none"])
+    assert found.words == ["north", "none", "south"] and found.codes.tolist() == [0, -1, 2, -1, 0, -1, 1]
+
+
+def test_long_words_cost_what_they_hold():
+    import tracemalloc
+
+    tracemalloc.start()
+    label_of("comment", ["x" * 50_000, *["y"] * 5000])
+    assert tracemalloc.get_traced_memory()[1] < 5e6
+    tracemalloc.stop()
 
 
 def test_numbers():
@@ -527,6 +559,17 @@ def test_rare_words_and_what_is_cut_are_not_named():
     reading = read(latentbits.LatentTrait(1, random_state=0).fit(X), X, {"word": words})
     (found,) = of(reading, "word")
     assert found.is_stated and "rare" not in found.sentence and "other" not in found.sentence
+
+
+def test_a_group_of_one_row_does_not_speak():
+    """A single row has a word of its own for all of its rows."""
+    from latentbits.exploring.labels import _most_telling
+
+    label = label_of("region", ["a"] + ["b", "c"] * 60)
+    counts = np.array([[0, 0, 1], [40, 20, 0], [20, 40, 0]])
+    told = _most_telling(label, ["class 1", "class 2", "class 3"], counts, adjusted_residuals(counts))
+    assert adjusted_residuals(counts).argmax() == 2 and "class 1" not in told and "class 2" in told
+    assert _most_telling(label, ["class 1"], counts[:1], adjusted_residuals(counts[:1])) == ""
 
 
 def test_all_readings_share_one_correction(classes):

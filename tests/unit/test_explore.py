@@ -200,9 +200,7 @@ def test_everything_is_written(found, table):
     expected += ["rows.csv", "run.toml", "stack.latentbits", "summary.md"]
     others = [reading.name for reading in found.readings[1:]]
     assert others == [found.comparison.multi_cause_] == ["aspect"]
-    assert files == sorted(
-        [*expected, *(f"{name}.latentbits" for name in others), *(["pairs.csv"] * bool(found.leftovers.pairs))]
-    )
+    assert files == sorted([*expected, "reading-2.latentbits", *(["pairs.csv"] * bool(found.leftovers.pairs))])
     rows = rows_of(found.folder / "rows.csv")
     assert len(rows) == 150 and rows[0]["truth"] == f"c{table.causes[0]}" and rows[0]["component"].startswith("class ")
     model = latentbits.load(found.folder / "model.latentbits")
@@ -235,7 +233,7 @@ def test_the_parts_of_all_readings_are_written(found, table):
     """Rows with the parts of every model, components with their model, and models that give the same again."""
     rows, components = rows_of(found.folder / "rows.csv"), rows_of(found.folder / "components.csv")
     assert list(components[0])[:3] == ["model", "component", "weight"] and "family" not in components[0]
-    for i, (reading, file) in enumerate(zip(found.readings, ["model", "aspect"])):
+    for i, (reading, file) in enumerate(zip(found.readings, ["model", "reading-2"])):
         model = latentbits.load(found.folder / f"{file}.latentbits")
         values, names = model.transform(table.data), reading.fitted.part_names()
         columns = names if i == 0 else [f"{reading.name}: {name}" for name in names]
@@ -252,6 +250,19 @@ def test_the_parts_of_all_readings_are_written(found, table):
     first = found.readings[0].values
     assert [row["component"] for row in rows] == [f"class {k + 1}" for k in first.argmax(axis=1)]
     assert [float(row["strength"]) for row in rows] == pytest.approx(first.max(axis=1), abs=1e-9)
+
+
+def test_models_of_the_user_keep_their_files_and_names_are_no_paths(table, tmp_path):
+    """A folder that is explored again loses what the first run wrote, and nothing else."""
+    mine = tmp_path / "out" / "aspect.latentbits"
+    options = {"folds": 1, "budget": 5, "n_components": {"mixture": [2]}}
+    quietly(table.data, tmp_path / "out", models=["mixture", "aspect"], **options)
+    latentbits.BernoulliMixture(2, random_state=0).fit(table.data[:, :4]).save(mine)
+    named = latentbits.AspectBernoulli(2, n_init=1, max_iter=20)
+    found = quietly(table.data, tmp_path / "out", models=["mixture", ("../model", named)], **options)
+    assert mine.exists() and not list(tmp_path.glob("*.latentbits"))
+    assert type(latentbits.load(tmp_path / "out" / "model.latentbits")) is type(found.winner.model)
+    assert len(list((tmp_path / "out").glob("reading-*.latentbits"))) == len(found.readings) - 1
 
 
 def test_labels_are_written(found):

@@ -107,3 +107,18 @@ def test_what_cannot_be_reported_is_refused(model, table, tmp_path):
 def test_the_same_page_is_written_twice(model, table, tmp_path):
     first, second = (model.report(table.data, tmp_path / f"{i}.html", name="t").read_bytes() for i in range(2))
     assert first == second and latentbits.__version__.encode() in first
+
+
+def test_frames_from_transform_do_not_matter(table, tmp_path):
+    """Whatever scikit-learn is told to give out, the page is the same."""
+    import sklearn
+
+    pytest.importorskip("pandas")
+    labels = {"kind": [f"k{c}" for c in table.causes]}
+    pages = []
+    for output in ("default", "pandas"):
+        for make in (lambda: BernoulliMixture(2, random_state=0), lambda: latentbits.BinaryGTM((3, 3), tol=1e-3)):
+            with sklearn.config_context(transform_output=output):
+                made = make().fit(table.data)
+                pages.append(content_of(made.report(table.data, tmp_path / "page.html", labels=labels)))
+    assert pages[0]["readings"] == pages[2]["readings"] and pages[1]["map"] == pages[3]["map"]

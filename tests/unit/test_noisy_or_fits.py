@@ -258,3 +258,26 @@ def test_streams_measure_no_losses(made):
     assert not hasattr(model, "bic_bound_") and set(model.component_kinds_) <= {"active", "disconnected", "always on"}
     with pytest.raises(InputError, match="stream"):
         model.prune(made.data)
+
+
+@pytest.mark.parametrize("options", [{"init": "rows", "surplus": 0}, {"surplus": 0}, {"solver": "newton"}, {}])
+def test_links_of_chance_are_left_out_once_sources_are_there(options):
+    """Whatever the start: strong links stay, those of chance are zero, and little of the bound is lost."""
+    made = make_noisy_or(1500, 30, 4, size=0.2, prior=0.2, random_state=0)
+    plain, bare = (
+        quietly(
+            NoisyOrComponentAnalysis(4, n_init=1, random_state=0, max_iter=80, link_threshold=t, **options), made.data
+        )
+        for t in (0.0, 1.5)
+    )
+    more = (bare.components_ == 0).sum() - (plain.components_ == 0).sum()
+    assert more >= 10 and bare.objective_ > plain.objective_ - 2.0 * more  # a standard error or two each
+
+
+def test_given_sources_lose_links_of_chance(made, fitted):
+    given = NoisyOrComponentAnalysis(
+        3, init=np.clip(fitted.components_, 0.001, 0.99), link_threshold=2.0, random_state=0
+    )
+    assert (quietly(given, made.data).components_ == 0).any()
+    with pytest.raises(InputError, match=r"link_threshold=2 sets links to zero, which link_prior=\(2, 2\) rules out"):
+        given.set_params(link_prior=(2, 2)).fit(made.data)

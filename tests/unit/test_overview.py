@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -36,6 +37,12 @@ NAMES = [f"item {'abcdefghijklmnop'[j]}" for j in range(16)]
 def comparison(losses, **options):
     """A comparison of families of this package in which models have these mean losses."""
     return compared({"independent": 0.6, "tree": 0.5, **losses}, structures=STRUCTURES, **options)
+
+
+def standing(found, name, size=None):
+    """What is said of a family that is read with a size, by default the one that was compared."""
+    size = found.row(name)["size"] if size is None else size
+    return standing_of(found, SimpleNamespace(candidate=found.candidate(name), size=size))
 
 
 def is_plain(sentence):
@@ -164,6 +171,26 @@ def test_one_ability_is_the_row_total():
     )
 
 
+def test_a_row_total_with_reversed_columns_names_them():
+    rng = np.random.default_rng(1)
+    place, way = rng.standard_normal(600), np.where(np.arange(16) < 13, 1.6, -1.6)
+    X = (rng.random((600, 16)) < 1 / (1 + np.exp(-place[:, None] * way))).astype(float)
+    reading = read(latentbits.LatentTrait(1, random_state=0).fit(X), X, names=NAMES)
+    assert abs(reading.totals[0]) >= 0.9 and "of every kind" not in reading.gist
+    assert re.search(
+        r"nearly the row total \(ρ = 0\.9\d\), .* but more of item [nop], item [nop] and item [nop] at its",
+        reading.gist,
+    )
+
+
+def test_a_scale_without_loadings_sets_nothing_apart():
+    rng = np.random.default_rng(0)
+    X = on_items(rng.standard_normal(300), 8, rng)
+    model = latentbits.LatentTrait(2, random_state=0).fit(X)
+    model.components_[1] = 1e-4 * np.arange(8)
+    assert component_told(read(model, X, names=NAMES[:8]).fitted, NAMES[:8], 1, 0.95) == "nothing that sets rows apart"
+
+
 def test_scales_have_two_ends_or_one():
     rng = np.random.default_rng(0)
     place = rng.standard_normal(500)
@@ -245,7 +272,7 @@ def test_switches_are_not_causes(fitted):
     assert ways_as_good(found, readings[0]) == ["switches"]
     told = overview(readings, found)[-1]
     assert "read as hidden switches (not shown), the table is predicted as well" in told and "causes" not in told
-    assert re.match(r"predicts worse \((0\.10|0\.099)", standing_of(found, "noisy-or"))
+    assert re.match(r"predicts worse \((0\.10|0\.099)", standing(found, "noisy-or"))
     both = comparison({"mixture": 0.3, "boltzmann": 0.3, "noisy-or": 0.3})
     told = sureness(both, [fitted[name] for name in families_to_read(both)])
     assert "overlapping causes" in told and "hidden switches (not shown)" in told
@@ -293,7 +320,7 @@ def test_pairs_of_columns(fitted):
         "Columns depend on each other in pairs, and hidden causes predict no better; read as classes, the rows fall into 3 "
     )
     assert sentences[-1].endswith("; a tree of pairs of columns predicts better still.")
-    assert standing_of(better, "mixture") == "predicts hidden cells best of the families"
+    assert standing(better, "mixture") == "predicts hidden cells best of the families"
     assert overview([fitted["trees"]], comparison({"tree": 0.2, "trees": 0.4}))[0] == fitted["trees"].gist
 
 
@@ -311,8 +338,24 @@ def test_a_rival_without_a_story(fitted):
         told.endswith("; the regressions, which claims no hidden structure, predicts better still.")
         and "50% better" in told
     )
-    assert standing_of(found, "mixture") == "predicts hidden cells best of the families"
-    assert standing_of(comparison({"mixture": 0.3, "aspect": 0.45}), "mixture") == "predicts hidden cells best"
+    assert standing(found, "mixture") == "predicts hidden cells best of the families"
+    assert standing(comparison({"mixture": 0.3, "aspect": 0.45}), "mixture") == "predicts hidden cells best"
+
+
+def test_a_size_that_was_not_compared_is_said():
+    found = comparison({"mixture": 0.3, "aspect": 0.45})
+    assert found.row("mixture")["size"] == 3
+    assert standing(found, "mixture", 2) == "predicts hidden cells best (with K=3; shown with K=2)"
+
+
+def test_few_draws_do_not_speak_for_the_data(fitted):
+    """As the verdict: fits of a single draw do not tell how much fits differ."""
+    losses = {"mixture": 0.3, "aspect": 0.3}
+    for n_draws, who in ((1, "these fits do"), (3, "the data do")):
+        found = comparison(losses, n_draws=n_draws)
+        assert f"{who} not tell which is right" in sureness(found, [fitted[found.best_]])
+    alone = {n: sureness(comparison({"mixture": 0.3, "aspect": 0.45}, n_draws=n), [fitted["mixture"]]) for n in (1, 3)}
+    assert "as far as was tried" in alone[1] and "that was tried" in alone[3]
 
 
 def test_nothing_is_one_sentence(fitted):
@@ -320,7 +363,7 @@ def test_nothing_is_one_sentence(fitted):
     found = comparison({"tree": 0.61, "mixture": 0.6001})
     assert any(one.is_stated for one in fitted["mixture"].associations)
     assert overview([fitted["mixture"]], found) == [found.headline] and "Nothing to find" in found.headline
-    assert standing_of(found, "mixture") == "predicts hidden cells no better than each column alone"
+    assert standing(found, "mixture") == "predicts hidden cells no better than each column alone"
 
 
 def test_standing():
@@ -328,10 +371,10 @@ def test_standing():
     other = next(name for name in ("mixture", "aspect") if name != found.best_)
     assert re.fullmatch(
         r"predicts as well as the best \(−?0\.000\d ± 0\.000\d nats per cell behind the best\)",
-        standing_of(found, other),
+        standing(found, other),
     )
     assert re.fullmatch(
-        r"predicts worse \(0\.1\d+ ± 0\.00\d+ nats per cell behind the best\)", standing_of(found, "trait")
+        r"predicts worse \(0\.1\d+ ± 0\.00\d+ nats per cell behind the best\)", standing(found, "trait")
     )
 
 

@@ -166,6 +166,20 @@ class TileMarks:
         return TileMarks(self.cells[rows])
 
 
+def at_columns(marks: Marks, columns: Any) -> Codes:
+    """The marks in some different columns only, as bytes (n, len(columns)); of index lists in the memory of these."""
+    if isinstance(marks, TileMarks):
+        return marks.cells[:, columns]
+    indptr, indices = marks.lists()
+    out = np.zeros((len(indptr) - 1, len(columns)), np.uint8)
+    if len(columns):
+        order = np.argsort(columns, kind="stable")
+        place = order[np.minimum(np.searchsorted(columns, indices, sorter=order), len(columns) - 1)]
+        found = np.asarray(columns)[place] == indices
+        out[np.repeat(np.arange(len(out)), np.diff(indptr))[found], place[found]] = ONE
+    return out
+
+
 _ROOM = local()  # of a thread: memory for a tile, which is not given back and asked for again at every product
 
 

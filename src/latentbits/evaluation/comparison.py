@@ -270,7 +270,10 @@ def _readable(one: Candidate, row: dict[str, Any], searches: list[dict[str, Any]
     left_out = {*one.averaged, *one.trial}
     alone = {option: value for option, value in row["options"].items() if option not in left_out}
     mine = [fit for fit in searches if fit["model"] == one.name and not set(one.averaged) & set(fit["options"])]
-    near = [fit for fit in mine if fit["size"] is not None and fit["behind"] <= fit["se"]]
+    alone_best = min(
+        (fit["log_loss"] for fit in mine), default=np.inf
+    )  # starts that answer together are beyond all these
+    near = [fit for fit in mine if fit["size"] is not None and fit["log_loss"] - alone_best <= fit["se"]]
     smallest = min(near, key=lambda fit: (measure(fit["size"]), fit["log_loss"]), default=None)
     if smallest is None or measure(smallest["size"]) >= measure(row["size"]):
         return Point(row["size"]).with_options(**alone)
@@ -287,7 +290,9 @@ def _easiest(
     by_name = {one.name: one for one in candidates if one.is_family and one.name in BY_NAME}
 
     def rank(row: dict[str, Any]) -> int:
-        is_one_scale = row["structure"] == "scores" and _readable(by_name[row["model"]], row, searches).size == 1
+        one = by_name[row["model"]]
+        size = row["size"] if one.named else _readable(one, row, searches).size  # that will be read
+        is_one_scale = row["structure"] == "scores" and size == 1
         return -1 if is_one_scale else BY_NAME[row["model"]].reading
 
     near = [row for row in table if row["model"] in by_name and "log_loss" in row and row["above_best"] <= row["se"]]

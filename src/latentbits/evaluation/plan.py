@@ -135,7 +135,7 @@ def rows_within(table: TableSize, n_held: int, models: list[Candidate], budget: 
     n_rows = table.n_rows - n_held
     while n_rows > FEWEST_ROWS:
         part = table.part(n_rows, cells)
-        if sum(_first_look(one, part) for one in models) <= FIRST_LOOK * budget:
+        if sum(_first_look(one, part) for one in models if one.has_choice or not one.is_rival) <= FIRST_LOOK * budget:
             break
         n_rows = max(FEWEST_ROWS, n_rows // 2)
     return n_rows

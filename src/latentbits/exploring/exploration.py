@@ -8,20 +8,19 @@ from typing import Any
 
 from ..data.source import Source
 from ..evaluation import Comparison, StackedFill
-from ..families import FAMILIES
 from ..html import box, joined, line, tag
 from .analysis import Blanks
 from .facts import Facts
 from .fitted import FittedFamily
 from .labels import Label
 from .leftovers import Leftovers
-from .readings import Reading
+from .readings import MOST_READINGS, Reading
 from .wording import listed, share_told
 
 TABLES = ("csv", "parquet")
 OUTPUTS = (
     *("report.html", "summary.md", "model.latentbits", "stack.latentbits", "run.toml"),
-    *(f"{family.name}.latentbits" for family in FAMILIES if family.name is not None),
+    *(f"reading-{i}.latentbits" for i in range(2, MOST_READINGS + 1)),
     *(
         f"{name}.{kind}"
         for name in (

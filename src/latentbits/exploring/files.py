@@ -31,9 +31,9 @@ def write_all(found: Exploration) -> None:
         written.add(file)
         write_atomically(found.folder / file, table_bytes(rows, columns, file, found.safe_csv))
     found.winner.model.save(found.folder / "model.latentbits")
-    for other in found.readings[1:]:
-        written.add(f"{other.name}.latentbits")
-        other.fitted.model.save(found.folder / f"{other.name}.latentbits")
+    for i, other in enumerate(found.readings[1:], 2):
+        written.add(f"reading-{i}.latentbits")
+        other.fitted.model.save(found.folder / f"reading-{i}.latentbits")
     if found.stack is not None:
         written.add("stack.latentbits")
         found.stack.save(found.folder / "stack.latentbits")
@@ -119,7 +119,7 @@ def _row_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
     """
     winner, shares = found.winner, found.readings[0].values
     scores = winner.model.score_samples(found.rows.source) if hasattr(winner.model, "score_samples") else None
-    places = None if found.map is None else found.map.transform(found.rows.source)
+    places = None if found.map is None else np.asarray(found.map.transform(found.rows.source))
     main, names = winner.main(shares), winner.part_names()
     axes = [] if places is None else ["map_x", "map_y"][: places.shape[1]]
     ours = [*(["component", "strength"] if main.max() >= 0 else []), *([] if scores is None else ["log_likelihood"])]

@@ -147,7 +147,7 @@ class FittedFamily:
     def memberships(self, X: Any) -> Any:
         """How much of every component is in every row (n, K); places on a map give the regions of their nodes."""
         if not self.is_map:
-            return self.model.transform(X)
+            return np.asarray(self.model.transform(X))  # whatever the user's scikit-learn gives
         nodes = self.model.predict_proba(X)
         labels = self._regions()
         return np.stack([nodes[:, labels == region].sum(axis=1) for region in range(labels.max() + 1)], axis=1)

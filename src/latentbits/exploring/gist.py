@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..evaluation import Comparison
+from ..evaluation.candidates import size_text
+from ..evaluation.scores import ENOUGH_DRAWS
 from ..families import KINDS
 from .fitted import FittedFamily
 from .labels import TOTAL, Association
@@ -15,6 +17,7 @@ from .wording import column_told, listed, share_told, signed_told
 
 TOLD = 3  # components, and columns of each
 SMALL = 0.02  # weight below which a component is not worth a word
+LOADED = 0.1  # least loading of a column that is named as an end of a scale
 FAINT = 0.02  # nats that a column has to tell of a component
 ONE_SIDED = 0.9  # share of the squared loadings of one sign, from which a scale has no other end
 MOST_STATED = 3  # associations with labels
@@ -38,7 +41,7 @@ def telling(fitted: FittedFamily, names: list[str], k: int, most: int = TOLD) ->
     profile = fitted.profiles()[k]
     if fitted.kind == "scales":
         strongest = np.argsort(-np.abs(profile), kind="stable")
-        large = [j for j in strongest if abs(profile[j]) >= 0.3 * abs(profile[strongest[0]])]
+        large = [j for j in strongest if abs(profile[j]) >= max(LOADED, 0.3 * abs(profile[strongest[0]]))]
         ends: tuple[list[str], list[str]] = ([], [])
         for j in large:
             ends[int(profile[j] < 0)].append(names[j])
@@ -64,11 +67,16 @@ def _scale_told(fitted: FittedFamily, k: int, high: list[str], low: list[str], t
     """What lies at the ends of a scale."""
     loadings = fitted.profiles()[k]
     upward = float((loadings[loadings > 0] ** 2).sum() / max(1e-300, (loadings**2).sum()))
-    if abs(total) >= TOTAL:
-        end = "high" if total > 0 else "low"
-        return f"the row total (ρ = {abs(total):.2f}), more ones of every kind at its {end} end"
     if not high and not low:
         return "nothing that sets rows apart"
+    if abs(total) >= TOTAL:
+        end, other, against = ("high", "low", low) if total > 0 else ("low", "high", high)
+        if min(upward, 1 - upward) <= 1 - ONE_SIDED or not against:
+            return f"the row total (ρ = {abs(total):.2f}), more ones of every kind at its {end} end"
+        return (
+            f"nearly the row total (ρ = {abs(total):.2f}), more ones at its {end} end, but more of {listed(against)} at its "
+            f"{other} end"
+        )
     if not low or (high and upward >= ONE_SIDED):
         return f"more of {listed(high)} at its high end"
     if not high or upward <= 1 - ONE_SIDED:
@@ -103,7 +111,7 @@ def gist_of(fitted: FittedFamily, names: list[str], totals: list[float]) -> str:
     if n == 1 and fitted.kind == "scales":
         return f"One scale orders the rows: {words[0]}."
     if fitted.kind == "scales":
-        parts = [f"{called[k]} {'is' if told.startswith('the row') else 'has'} {told}" for k, told in zip(order, words)]
+        parts = [f"{called[k]} {'is' if 'the row total' in told else 'has'} {told}" for k, told in zip(order, words)]
     else:
         parts = [called[k] + _amount(fitted, weights[k]) + " with " + told for k, told in zip(order, words)]
     more = f"; and {n - len(parts)} more" if n > len(parts) else ""
@@ -139,12 +147,21 @@ def _opening(fitted: FittedFamily, n: int) -> str:
     }[fitted.kind]
 
 
-def standing_of(found: Comparison, name: str) -> str:
-    """How a reading predicts beside the best family."""
+def standing_of(found: Comparison, fitted: FittedFamily) -> str:
+    """How the family of a reading predicts beside the best one, and with which size, if that is not the one that is read."""
     if found.finding_ == "nothing":
         return "predicts hidden cells no better than each column alone"
-    row = found.row(name)
-    if name == found.best_:
+    row = found.row(fitted.candidate.name)
+    told = _standing_of_family(found, row)
+    if row["size"] is None or row["size"] == fitted.size:
+        return told
+    shown = size_text(fitted.size, fitted.candidate.limit)
+    return f"{told} (with {row['size_text']}; shown with {shown})"
+
+
+def _standing_of_family(found: Comparison, row: dict[str, Any]) -> str:
+    """How a family predicts beside the best one."""
+    if row["model"] == found.best_:
         others = " of the families" if found.rival_ is not None or _is_beaten_by_pairs(found) else ""
         return f"predicts hidden cells best{others}"
     gap = f"{signed_told(row['above_best'], 4)} ± {row['se']:.4f} nats per cell behind the best"
@@ -233,8 +250,9 @@ def _better_than(found: Comparison, leading: Reading) -> str:
 
 
 def _is_searched(found: Comparison) -> bool:
-    """Whether every family had the time that it needed."""
-    return not any(row["standing"] in ("improving", "hardly searched", "left out") for row in found.table)
+    """Whether every family had the time that it needed, and fits enough to tell how much they differ."""
+    families = [row["standing"] for row in found.table if found.candidate(row["model"]).is_family]
+    return found.plan.n_folds >= ENOUGH_DRAWS and not {"improving", "hardly searched", "left out"} & set(families)
 
 
 def _is_beaten_by_pairs(found: Comparison) -> bool:

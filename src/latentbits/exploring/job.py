@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .. import __version__, persist
 from ..base.options import File
 from ..base.passes import table_sums
@@ -315,11 +317,11 @@ class _Job:
         """Every fitted model beside the rows and what is known of these."""
         names = [column_told(name) for name in facts.names]
         values = [fitted.memberships(self.source) for fitted in fits]
-        places = [fitted.model.transform(self.source)[:, :2] if fitted.is_map else None for fitted in fits]
+        places = [np.asarray(f.model.transform(self.source))[:, :2] if f.is_map else None for f in fits]
         ones = share_of_ones(self.source)
         totals = [totals_of(v, ones) if fitted.kind == "scales" else [] for fitted, v in zip(fits, values)]
         said = associations(list(zip(fits, values, places)), labels, self.seed)
-        standings = ["" if found is None else standing_of(found, fitted.candidate.name) for fitted in fits]
+        standings = ["" if found is None else standing_of(found, fitted) for fitted in fits]
         gists = [gist_of(fitted, names, mine) for fitted, mine in zip(fits, totals)]
         return [Reading(*one) for one in zip(fits, values, places, gists, standings, said, totals)]
 
@@ -355,13 +357,13 @@ class _Job:
         """
         one, row = found.candidate(name), found.row(name)
         compared = Point(row["size"]).with_options(**row["options"])
-        n_rows = self.rows_within_budget(one, compared, found.plan.n_rows)
+        point = compared if one.named else found.readable(name)
+        n_rows = self.rows_within_budget(one, point, found.plan.n_rows)
         told = "the whole table" if n_rows == self.source.shape[0] else f"{n_rows:,} rows"
         share = 0.75 + 0.12 * done
-        point = compared if one.named else found.readable(name)
         if n_rows > found.plan.n_rows + found.plan.n_held and point.size is not None and not one.named:
-            self.say(share, f"{one.title} {size_text(compared.size)}: larger sizes on {told}")
-            point = self.grown(one, compared, n_rows)
+            self.say(share, f"{one.title} {size_text(point.size)}: larger sizes on {told}")
+            point = self.grown(one, point, n_rows)
         self.say(share + 0.03, f"{one.title} {size_text(point.size)}: fitting to {told}")
         model = self.fitted(one, point, "read", n_rows)
         if point == compared:

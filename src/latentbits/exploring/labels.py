@@ -7,6 +7,7 @@ associations that were looked at.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,6 +32,7 @@ from .statistics import (
 from .wording import number_told, share_told, signed_told
 
 FEWEST_NUMBERS = 6  # different ones, for a column of numbers to be measured and not counted
+NOT_KNOWN = tuple(word for word in WORDS_UNKNOWN if word != "none")  # which is an answer, of religions for one
 MOST_WORDS = 12  # of a label that are told apart; the others are one more
 OTHER = "other"
 SURE = 0.01  # corrected p-value below which an association is stated
@@ -108,15 +110,11 @@ def label_of(name: str, values: list[str]) -> Label:
     numbers = _numbers(values)
     if numbers is not None:
         return Label(name, values, numbers, [], np.full(len(values), -1), 0)
-    words, place, counts = np.unique(
-        np.array(values, dtype=object).astype(str), return_inverse=True, return_counts=True
-    )
-    counts = np.where(words == "", 0, counts)
-    order = np.argsort(-counts, kind="stable")
-    rank = np.empty(len(words), int)
-    rank[order] = np.arange(len(words))
-    codes = np.where(words[place] == "", -1, rank[place])
-    kept = [str(words[i]) for i in order if counts[i]]
+    said = ["" if value.strip().lower() in NOT_KNOWN else value for value in map(str, values)]
+    counts = Counter(word for word in said if word)
+    kept = sorted(counts, key=lambda word: (-counts[word], word))
+    place = {word: i for i, word in enumerate(kept)}
+    codes = np.array([place.get(word, -1) for word in said], int)
     n_words = len(kept)
     if n_words > MOST_WORDS:
         other = f"{OTHER} ({n_words - MOST_WORDS + 1} values)"
@@ -253,11 +251,12 @@ def _medians_told(name: str, groups: list[str], quantiles: list[list[float] | No
 
 
 def _most_telling(label: Label, names: list[str], counts: Any, residuals: Any) -> str:
-    """The group and the word that go together most."""
-    n_words = label.n_told
-    if not counts[:, :n_words].size:
+    """The group and the word that go together most; groups and words of a few rows do not speak."""
+    n_words, fewest = label.n_told, max(FEWEST_ROWS, FEWEST_SHARE * counts.sum())
+    speaking = (counts.sum(axis=1, keepdims=True) >= fewest) & (counts.sum(axis=0) >= fewest) & (counts > 0)
+    told = np.where(speaking, residuals, -np.inf)[:, :n_words]
+    if not (told > -np.inf).any():
         return ""
-    told = np.where(counts > 0, residuals, -np.inf)[:, :n_words]
     group, word = np.unravel_index(np.argmax(told), told.shape)
     here = counts[group, word] / max(1, counts[group].sum())
     overall = counts[:, word].sum() / max(1, counts.sum())

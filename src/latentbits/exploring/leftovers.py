@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from ..data.block import ONE, UNKNOWN, Block
+from ..data.block import UNKNOWN, Block, at_columns
 from ..data.holdout import RowsSource, some_rows
 from ..data.source import Source, open_source
 from ..engine.protocols import PredictsCells
@@ -18,7 +18,7 @@ from .analysis import widest
 from .statistics import corrected
 
 WIDEST = 600  # columns whose pairs are looked at
-MOST_ROWS = 5000
+MOST_ROWS, STEP_CELLS = 5000, 1 << 22
 # Rows drawn from the model, and how many cells at most.
 DRAWN, FEWEST_DRAWN, DRAWN_CELLS, SLOWLY_DRAWN_CELLS = 5000, 200, 10_000_000, 100_000
 MOST_PAIRS = 60
@@ -34,8 +34,16 @@ class _Residuals:
         self.model, self.columns = model, columns
 
     def __call__(self, block: Block, precomputed: Any) -> tuple[Any, ...]:
-        codes = block.codes()[:, self.columns]
-        seen, ones = (codes != UNKNOWN).astype(np.float64), (codes == ONE).astype(np.float64)
+        step, n = max(1, STEP_CELLS // block.n_columns), block.n_rows
+        if n <= step:
+            return self._sums(block, precomputed)
+        parts = (block.take(np.arange(low, min(low + step, n))) for low in range(0, n, step))
+        return tuple(map(sum, zip(*(self._sums(part, precomputed) for part in parts))))
+
+    def _sums(self, block: Block, precomputed: Any) -> tuple[Any, ...]:
+        """The same of a few rows: chances are worked out of all columns."""
+        ones = at_columns(block.ones, self.columns).astype(np.float64)
+        seen = np.ones_like(ones) if block.unknown is None else 1.0 - at_columns(block.unknown, self.columns)
         on = self.model.predict_cells(block, precomputed)[:, self.columns]
         left, variance = (ones - on) * seen, on * (1 - on) * seen
         third = variance * (1 - 2 * on)
@@ -142,8 +150,11 @@ def _drawn(model: Any, source: Source, seed: int) -> Source:
     is_slow = family_of(type(model)).structure == "switches"  # a thousand sweeps for every row
     n = max(FEWEST_DRAWN, min(DRAWN, (SLOWLY_DRAWN_CELLS if is_slow else DRAWN_CELLS) // n_columns))
     cells = np.asarray(model.sample(n, random_state=seed), float)
-    blank = np.concatenate([source.block(b).codes() == UNKNOWN for b in range(source.n_blocks)])
-    cells[blank[np.arange(n) % n_rows]] = np.nan
+    for b in range(source.n_blocks):
+        block = source.block(b)
+        for i in range(block.start, min(block.start + block.n_rows, n)) if block.unknown is not None else ():
+            blank = block.codes(i - block.start, i - block.start + 1)[0] == UNKNOWN
+            cells[i::n_rows, blank] = np.nan
     return open_source(cells, owner="leftovers")
 
 

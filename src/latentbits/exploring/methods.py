@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..evaluation.candidates import measure
 from ..families import BY_NAME
 from .exploration import Exploration
 from .fitted import FittedFamily
@@ -49,7 +50,7 @@ def methods_text(found: Exploration) -> list[str]:
 def _is_smaller(found: Exploration, fitted: FittedFamily) -> bool:
     """Whether a model that is read is smaller than the one that was compared."""
     assert found.comparison is not None
-    return bool(fitted.size != found.comparison.row(fitted.candidate.name)["size"])
+    return measure(fitted.size) < measure(found.comparison.row(fitted.candidate.name)["size"])
 
 
 def _rows_of(found: Exploration, fitted: FittedFamily) -> str:

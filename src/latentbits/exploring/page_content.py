@@ -105,7 +105,7 @@ def _map(found: Exploration, part: Any) -> dict[str, Any] | None:
     """Places of rows on the map, what stands out in its regions, and which reading it is, if one."""
     if found.map is None:
         return None
-    where = found.map.transform(part)[:, :2]
+    where = np.asarray(found.map.transform(part))[:, :2]
     regions: dict[str, dict[str, Any]] = {}
     for row in found.map.regions_table(top=3):
         mine = regions.setdefault(row["component"], {"x": row["x"], "y": row.get("y", 0.0), "words": []})

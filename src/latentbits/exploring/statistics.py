@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, stats
 
-N_PERMUTATIONS = 999
-FEWEST_BEYOND = 10  # permuted values beyond the observed one, with fewer of which the tail is taken from a gamma law
+# Tables that are drawn, and how many where fewer than so many of the first are as far from independence as the observed one.
+N_PERMUTATIONS, MORE_PERMUTATIONS, FEWEST_BEYOND = 999, 19_999, 10
+# Cochran's rule: with expected counts all above the first, and this share of them above the second, tails are smooth.
+FEWEST_EXPECTED, ENOUGH_EXPECTED, SHARE_ENOUGH = 1.0, 5.0, 0.8
 LEVEL = 0.95  # of intervals
 
 
@@ -61,8 +63,10 @@ def rank_correlation(first: Any, second: Any) -> Measured:
         return NOTHING
     rho = float(np.corrcoef(stats.rankdata(first), stats.rankdata(second))[0, 1])
     rho = max(-1.0, min(1.0, round(rho, 12)))
-    if abs(rho) == 1.0:
-        return Measured("rho", rho, rho, rho, float(math.exp(-math.lgamma(n + 1)) * 2), n)
+    if abs(rho) == 1.0:  # one arrangement of all that differ, and the reverse
+        ties = np.unique(first, return_counts=True)[1]
+        log_arrangements = math.lgamma(n + 1) - sum(math.lgamma(count + 1) for count in ties.tolist())
+        return Measured("rho", rho, rho, rho, min(1.0, 2 * math.exp(-log_arrangements)), n)
     half = stats.norm.ppf(0.5 + LEVEL / 2) * math.sqrt((1 + rho**2 / 2) / (n - 3))
     low, high = math.tanh(math.atanh(rho) - half), math.tanh(math.atanh(rho) + half)
     t = rho * math.sqrt((n - 2) / (1 - rho**2))
@@ -146,8 +150,9 @@ def cross_table(first: Any, second: Any, n_first: int, n_second: int) -> Any:
 def contingency(counts: Any, seed: int = 0) -> Measured:
     """Cramér's V of a table of counts with a permutation p-value.
 
-    Tables with the same margins are drawn; where hardly any of them is as far from independence as the observed one, the tail
-    is that of the gamma law with the mean and variance of those that were drawn.
+    Tables with the same margins are drawn, more of them where few are as far from independence as the observed one.  Where
+    none is, and expected counts are not small, the tail is that of the gamma law with the mean and variance of those that
+    were drawn; with small expected counts tails are heavier than that, and the p-value is no smaller than draws can tell.
 
     Examples
     --------
@@ -165,10 +170,15 @@ def contingency(counts: Any, seed: int = 0) -> Measured:
         return ((tables - expected) ** 2 / expected).sum(axis=(-2, -1))
 
     seen = float(chi_squared(counts))
-    drawn = chi_squared(stats.random_table(rows, columns, seed=np.random.default_rng(seed)).rvs(N_PERMUTATIONS))
-    beyond = int((drawn >= seen * (1 - 1e-12)).sum())
-    p = (1 + beyond) / (1 + N_PERMUTATIONS)
-    if beyond < FEWEST_BEYOND and drawn.var() > 0:
+    rng = np.random.default_rng(seed)
+    for n_draws in (N_PERMUTATIONS, MORE_PERMUTATIONS):
+        drawn = chi_squared(stats.random_table(rows, columns, seed=rng).rvs(n_draws))
+        beyond = int((drawn >= seen * (1 - 1e-12)).sum())
+        if beyond >= FEWEST_BEYOND:
+            break
+    p = (1 + beyond) / (1 + n_draws)
+    is_smooth = expected.min() >= FEWEST_EXPECTED and (expected >= ENOUGH_EXPECTED).mean() >= SHARE_ENOUGH
+    if beyond == 0 and is_smooth:
         mean, variance = float(drawn.mean()), float(drawn.var())
         p = min(p, max(float(stats.gamma.sf(seen, mean**2 / variance, scale=variance / mean)), 1e-300))
     return Measured("V", math.sqrt(seen / (n * (min(counts.shape) - 1))), math.nan, math.nan, p, n)

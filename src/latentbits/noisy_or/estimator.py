@@ -50,7 +50,7 @@ from .starts import (
 # Passes with equal weights, then with all surplus sources, then after every deletion, and after the last one, in which links
 # of deleted sources come back at others.  More than one with equal weights costs much where a row has many sources: each
 # gets 1 / K of the credit for a one, and those that overlap are merged.
-FIRST, SECOND, BETWEEN, SETTLING = 1, 12, 3, 6
+FIRST, SECOND, BETWEEN = 1, 12, 3
 # Surplus sources of a start: with fewer many starts end in a worse place (of 60 small tables 43, 56, 59 found the true
 # sources with 2, 4, 6).
 LEAST_SURPLUS = 4
@@ -215,9 +215,9 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
 
     def _plan(self) -> tuple[tuple[int, int, bool], ...]:
         """Stages of a fit: number of sources, passes, equal weights."""
-        k = int(self.n_components)
+        k, settling = int(self.n_components), ((int(self.n_components), SECOND, False),) if self.link_threshold else ()
         if self._given_init():
-            return ((k, 0, False),)
+            return (*settling, (k, 0, False))
         surplus = self.surplus
         if surplus is None:
             surplus = max(LEAST_SURPLUS, -(-k // 2)) if self.init != "random" else 0
@@ -227,9 +227,7 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
             plan.append((many, SECOND, False))
             at_a_time = -(-int(surplus) // MOST_DELETIONS)
             plan += [(left, BETWEEN, False) for left in range(many - at_a_time, k, -at_a_time)]
-            if self.link_threshold:
-                plan.append((k, SETTLING, False))
-        return (*plan, (k, 0, False))
+        return (*plan, *settling, (k, 0, False))
 
     def _build_model(self, sums: Totals) -> NoisyOrModel:
         exact, plan = self.solver == "exact", self._plan()

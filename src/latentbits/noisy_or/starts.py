@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.block import UNKNOWN, Block, Float
+from ..data.block import UNKNOWN, Block, Float, at_columns
 from ..data.rng import stream
 from ..data.summary import Totals
 from ..engine.em import EMOptions, Point, State, em
@@ -114,8 +114,8 @@ class Centred(NamedTuple):
 def _centred(block: Block, pool: Any) -> Centred:
     """The columns of the pool in a sample of rows."""
     weights = block.row_weights()
-    ones = block.ones.dense()[:, pool].astype(np.float64)
-    seen = np.ones_like(ones) if block.unknown is None else 1.0 - block.unknown.dense()[:, pool]
+    ones = at_columns(block.ones, pool).astype(np.float64)
+    seen = np.ones_like(ones) if block.unknown is None else 1.0 - at_columns(block.unknown, pool)
     mean = (weights @ ones) / np.maximum(weights @ seen, 1e-300)
     shares = weights / weights.sum()
     cells = (ones - mean) * seen * np.sqrt(shares)[:, None]
@@ -253,12 +253,7 @@ class _Together:
         self.pool = pool
 
     def __call__(self, block: Block, rows: Any) -> tuple[tuple[Float, Float], None]:
-        indptr, indices = block.ones.lists()
-        place = np.full(block.n_columns, -1)
-        place[self.pool] = np.arange(len(self.pool))
-        inside = place[indices] >= 0
-        on = np.zeros((block.n_rows, len(self.pool)))
-        on[np.repeat(np.arange(block.n_rows), np.diff(indptr))[inside], place[indices[inside]]] = 1.0
+        on = at_columns(block.ones, self.pool).astype(np.float64)
         if block.weights is not None:
             on *= block.weights[:, None]
         both, alone = block.ones.t_dot(on), np.broadcast_to(on.sum(axis=0), (block.n_columns, len(self.pool)))
