@@ -66,8 +66,9 @@ def large_truth(full: bool, folder: Path) -> Outcome:
                 key, {what: kept[key][what] for what in ("first", "true", "above_best", "se", "standing")}, flush=True
             )
     outcome.numbers = dict(kept)
-    hits = sum(bool(result["found"]) for result in kept.values())
-    wrong = sum(result["standing"] == "clearly worse" for result in kept.values())
+    results = [kept[f"{name}, draw {seed}"] for name, seed in draws]
+    hits = sum(bool(result["found"]) for result in results)
+    wrong = sum(result["standing"] == "clearly worse" for result in results)
     least = LEAST if full else 0
     outcome.claim(
         "the true structure is first, or within one standard error of the first", f"at least {least} of {len(draws)}",

@@ -29,6 +29,8 @@ FEWEST_SIZES = 3  # before a family may be stopped
 FEWEST_FAMILIES = 4  # that are fitted, whatever they cost
 STANDARD_ERRORS = 3.0
 MOST_RESERVED = 0.5  # of the budget, for the comparison after the search
+# Rivals that are dearer than this part of the budget have what is left.
+RIVALS_PART = 0.2
 # Families that may still win have this many times the time of those whose last steps gained too little for that.
 PROMISE = 4.0
 
@@ -253,7 +255,9 @@ class Race:
         for runner in self.runners.values():
             in_front = runner.one.is_family and not runner.is_behind and not self.is_far(runner.one.name)
             n_draws = self.n_draws if in_front or runner.one.is_baseline else 1
-            total += n_draws * self.seconds_in_full(runner)
+            wanted = self.seconds_in_full(runner)
+            if not runner.one.is_rival or wanted <= RIVALS_PART * self.clock.budget:
+                total += n_draws * wanted
         return min(total / self.width, MOST_RESERVED * self.clock.budget)
 
     def remaining(self) -> float:

@@ -215,7 +215,7 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         seed, out = seed_of(self.random_state), {}
         for name in names:
             n_rows, wanted = source.shape[0], seconds_of_fit(found, name, source.shape[0])
-            few = max(found.plan.n_rows, int(n_rows * seconds / max(wanted, 1e-9)))
+            few = max(found.plan.n_rows + found.plan.n_held, int(n_rows * seconds / max(wanted, 1e-9)))
             rows = source if few >= n_rows else RowsSource(source, some_rows(source, few, seed))
             try:
                 out[name] = fitted_member(found, name, rows, seed, self.n_jobs)
