@@ -561,6 +561,16 @@ def test_rare_words_and_what_is_cut_are_not_named():
     assert found.is_stated and "rare" not in found.sentence and "other" not in found.sentence
 
 
+def test_of_long_tables_a_sample_is_measured(classes, monkeypatch):
+    """The same rows of the label and of the reading."""
+    made, reading, labels = classes
+    monkeypatch.setattr("latentbits.exploring.labels.MOST_MEASURED", 200)
+    (few,) = of(read(reading.fitted.model, made.data, labels), "kind")
+    (all_rows,) = of(reading, "kind")
+    assert few.measured.n == 200 < all_rows.measured.n == 400 and few.is_stated
+    assert few.measured.value == pytest.approx(all_rows.measured.value, abs=0.05)
+
+
 def test_a_group_of_one_row_does_not_speak():
     """A single row has a word of its own for all of its rows."""
     from latentbits.exploring.labels import _most_telling

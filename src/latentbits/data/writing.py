@@ -7,6 +7,7 @@ import gzip
 import io
 import math
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def free_names(names: list[str]) -> list[str]:
     return out
 
 
-def table_bytes(rows: list[dict[str, Any]], columns: list[str], name: str, safe: bool = False) -> bytes:
+def table_bytes(rows: Iterable[dict[str, Any]], columns: list[str], name: str, safe: bool = False) -> bytes:
     """Rows in the format that the name of a file stands for; ``safe`` is for delimited text, see :func:`guarded`."""
     if name.endswith(".parquet"):
         return _parquet(rows, columns)
@@ -44,7 +45,7 @@ def table_bytes(rows: list[dict[str, Any]], columns: list[str], name: str, safe:
     return gzip.compress(text, mtime=0) if name.endswith(".gz") else text
 
 
-def delimited(rows: list[dict[str, Any]], columns: list[str], delimiter: str, safe: bool = False) -> str:
+def delimited(rows: Iterable[dict[str, Any]], columns: list[str], delimiter: str, safe: bool = False) -> str:
     """Rows as delimited text, with all text that might be a formula :func:`guarded` if it is to be ``safe``."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
@@ -76,14 +77,18 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _parquet(rows: list[dict[str, Any]], columns: list[str]) -> bytes:
+def _parquet(rows: Iterable[dict[str, Any]], columns: list[str]) -> bytes:
     """Rows as a Parquet file."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise need("pyarrow", "pyarrow", "Writing Parquet") from None
-    table = pa.table({column: [row.get(column) for row in rows] for column in columns})
+    values: dict[str, list[Any]] = {column: [] for column in columns}
+    for row in rows:
+        for column in columns:
+            values[column].append(row.get(column))
+    table = pa.table(values)
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink)
     content: bytes = sink.getvalue().to_pybytes()

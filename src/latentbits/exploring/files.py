@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,9 @@ def write_all(found: Exploration) -> None:
         (found.folder / file).unlink(missing_ok=True)
 
 
-def _tables(found: Exploration) -> dict[str, tuple[list[dict[str, Any]], list[str]]]:
+def _tables(found: Exploration) -> dict[str, tuple[Iterable[dict[str, Any]], list[str]]]:
     """The tidy tables."""
-    out = {
+    out: dict[str, tuple[Iterable[dict[str, Any]], list[str]]] = {
         "comparison": _comparison_rows(found),
         "components": _component_rows(found),
         "rows": _row_rows(found),
@@ -112,7 +113,7 @@ def _component_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]
     return out, columns
 
 
-def _row_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
+def _row_rows(found: Exploration) -> tuple[Iterable[dict[str, Any]], list[str]]:
     """One line per row: how typical it is, where it lies on the map, and how much of every component it has, by model.
 
     A row belongs to a component where rows do; on scales it has numbers, and belongs to nothing.
@@ -125,16 +126,17 @@ def _row_rows(found: Exploration) -> tuple[list[dict[str, Any]], list[str]]:
     ours = [*(["component", "strength"] if main.max() >= 0 else []), *([] if scores is None else ["log_likelihood"])]
     parts = [name for i, one in enumerate(found.readings) for name in _called(one, i)]
     columns = free_names([found.rows.id_name, *found.rows.labels, *ours, *axes, *parts])
-    out = []
-    for i in range(found.facts.n_rows):
+
+    def row(i: int) -> dict[str, Any]:
         values = [found.row_name(i), *(v[i] for v in found.rows.labels.values())]
         values += [names[main[i]], float(shares[i, main[i]])] if "component" in ours else []
         values += [] if scores is None else [float(scores[i])]
         values += [] if places is None else places[i, : len(axes)].tolist()
         for one in found.readings:
             values += one.values[i].tolist()
-        out.append(dict(zip(columns, values)))
-    return out, columns
+        return dict(zip(columns, values))
+
+    return map(row, range(found.facts.n_rows)), columns  # one at a time: there may be a million
 
 
 def _called(reading: Reading, i: int) -> list[str]:

@@ -32,6 +32,7 @@ from .statistics import (
 from .wording import number_told, share_told, signed_told
 
 FEWEST_NUMBERS = 6  # different ones, for a column of numbers to be measured and not counted
+MOST_MEASURED = 100_000  # rows: of more, associations are those of a sample
 NOT_KNOWN = tuple(word for word in WORDS_UNKNOWN if word != "none")  # which is an answer, of religions for one
 MOST_WORDS = 12  # of a label that are told apart; the others are one more
 OTHER = "other"
@@ -92,6 +93,11 @@ class Label:
         if self.is_number:
             return True
         return bool(1 < self.n_words <= self.known.sum() / 2)
+
+    def at(self, rows: Any) -> Label:
+        """The same of some rows."""
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return replace(self, values=[self.values[i] for i in rows], numbers=numbers, codes=self.codes[rows])
 
     @property
     def n_told(self) -> int:
@@ -179,8 +185,13 @@ def associations(
     seed : int
         Of permutations.
     """
+    telling = [label for label in labels if label.is_telling]
+    if telling and len(telling[0].values) > MOST_MEASURED:
+        rows = np.sort(np.random.default_rng(seed).choice(len(telling[0].values), MOST_MEASURED, replace=False))
+        telling = [label.at(rows) for label in telling]
+        readings = [(f, values[rows], None if places is None else places[rows]) for f, values, places in readings]
     found = [
-        [one for label in labels if label.is_telling for one in _of_label(fitted, values, places, label, seed)]
+        [one for label in telling for one in _of_label(fitted, values, places, label, seed)]
         for fitted, values, places in readings
     ]
     p_values = iter(corrected([one.measured.p for mine in found for one in mine]))
