@@ -70,7 +70,7 @@ def sites() -> tuple[Any, dict[str, Any]]:
 PICTURES: dict[str, tuple[Any, str]] = {
     "votes": (votes, ""),
     "exam": (exam, "#components"),
-    "habits": (habits, "#components"),
+    "habits": (habits, ".labels-shown"),
     "symptoms": (symptoms, "#components"),
     "sites": (sites, "#map"),
 }
