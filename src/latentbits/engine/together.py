@@ -8,6 +8,7 @@ What a piece gives does not depend on where it runs, or on what runs beside it.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from joblib import Parallel, delayed
 
 from ..data.dask import on_cluster
 from ..errors import ClusterError
+
+LONGEST_QUEUE = 5.0  # seconds that a call may wait for a place in the queue of the processes
 
 
 def active_client() -> Any:
@@ -117,6 +120,10 @@ class InHand:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if self._processes is not None and self.waiting:
+            # A call that is not yet in a queue when all is ended is looked for in vain by loky's own thread.
+            end = time.monotonic() + LONGEST_QUEUE
+            while time.monotonic() < end and not all(future.running() or future.done() for future in self.waiting):
+                time.sleep(0.01)
             self._processes.shutdown(wait=True, kill_workers=True)
         self.waiting.clear()  # Dask lets go of futures that nobody holds
         self.calls.clear()
