@@ -161,7 +161,7 @@ def test_rare_ones_are_not_structure():
     """Sparse independent columns: pooling them is not finding anything."""
     for seed, (n_rows, n_columns, share) in enumerate([(60, 200, 0.01), (300, 150, 0.004), (1500, 60, 0.002)]):
         X = (np.random.default_rng(seed).random((n_rows, n_columns)) < share).astype(float)
-        found = compare(X, ["mixture", "gtm"], folds=1, n_components={"mixture": [2], "gtm": [(3, 3)]}, budget=4)
+        found = compare(X, ["mixture", "gtm"], folds=1, n_components={"mixture": [2], "gtm": [(3, 3)]}, budget=1)
         assert found.finding_ == "nothing", found.verdict
 
 

@@ -113,7 +113,7 @@ def test_stacks_travel(table, stack, tmp_path):
     (tmp_path / "s.latentbits").write_bytes((tmp_path / "s.latentbits").read_bytes()[:-9])
     with pytest.raises(FileError):
         latentbits.load(tmp_path / "s.latentbits")
-    outside = StackedFill(["mixture"], outside=True, time_limit=4.0, random_state=0).fit(table)
+    outside = StackedFill(["mixture"], outside=True, time_limit=2.0, random_state=0).fit(table)
     if {"regressions", "boosting"} & set(outside.member_names_):
         with pytest.raises(InputError, match="outside=False"):
             outside.save(tmp_path / "o.latentbits")
@@ -155,9 +155,9 @@ def test_options_are_checked(table):
 
 def test_rivals_take_part_in_draws_and_pickles(table):
     """Models that claim no structure fill and draw, too; what was fitted travels through pickle and clone."""
-    filler = Imputer(time_limit=4.0, random_state=0).fit(table)
+    filler = Imputer(time_limit=2.0, random_state=0).fit(table)
     blank = np.isnan(table)
-    outside = StackedFill(["mixture"], outside=True, time_limit=4.0, random_state=0).fit(table)
+    outside = StackedFill(["mixture"], outside=True, time_limit=2.0, random_state=0).fit(table)
     drawn = np.mean([outside.impute(table, "sample", seed)[blank] for seed in range(200)], axis=0)
     assert np.abs(drawn - outside.impute(table)[blank]).mean() < 0.05
     (one,) = filler.transform_multiple(table)
