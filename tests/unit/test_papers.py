@@ -20,6 +20,8 @@ TABLES_ONLY = (
     "explore-truth",
     "explore-tables",
     "explore-losses",
+    "explore-large-truth",
+    "explore-agreement",
     "gtm-words",
     "gtm-density",
     "gtm-hidden",
