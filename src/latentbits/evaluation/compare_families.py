@@ -495,4 +495,5 @@ class _Job:
             for name, runner in race.runners.items()
             for step, fit in enumerate(runner.fits, 1)
         ]
-        return Comparison.of(candidates, asked, said, held, about, searches, self.plan)
+        is_whole = self.plan.n_rows + self.plan.n_held == self.table.n_rows
+        return Comparison.of(candidates, asked, said, held, about, searches, self.plan, is_whole)

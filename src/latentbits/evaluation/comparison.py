@@ -102,8 +102,9 @@ class Comparison:
         about: dict[str, list[Fitted]],
         searches: list[dict[str, Any]],
         plan: Plan,
+        is_whole: bool = True,
     ) -> Comparison:
-        """Score the answers of all models."""
+        """Score the answers of all models; ``is_whole`` says whether they were fitted to all rows that were not held out."""
         losses = {name: log_losses(asked.values, answers.probabilities) for name, answers in said.items()}
         families = [one.name for one in candidates if one.is_family and one.name in said]
         if not families or not {"independent", "tree"} <= set(said):
@@ -133,7 +134,8 @@ class Comparison:
         if rival is not None and over[rival] < SOMETHING:
             rival = None  # it does not find anything either
         chosen = _easiest(table, best, candidates, searches)
-        words = Words(table, {one.name: one for one in candidates}, best, finding, rival, against, asked, plan)
+        by_name = {one.name: one for one in candidates}
+        words = Words(table, by_name, best, finding, rival, against, asked, plan, is_whole)
         for row in table:
             row["standing"] = words.standing(row)
         headline = words.headline()

@@ -50,6 +50,7 @@ class Words:
     against: dict[str, Paired]
     asked: Questions
     plan: Plan
+    is_whole: bool  # models were fitted to all rows that were not held out; with more rows larger ones may win
 
     @property
     def scored(self) -> dict[str, dict[str, Any]]:
@@ -187,7 +188,7 @@ class Words:
             return "improving"
         fits = min(row["n_draws"], self.scored[self.best]["n_draws"])
         is_sure = z > CLEARLY and fits >= ENOUGH_DRAWS and row["ended"] != TIME and not row["shortened"]
-        return "clearly worse" if is_sure else "worse"
+        return "clearly worse" if is_sure and self.is_whole else "worse"
 
     def rivals(self) -> list[str]:
         """The other families, by how far they are from the best."""
@@ -204,7 +205,8 @@ class Words:
                 "errors)."
             )
         if groups["worse"]:
-            lines.append(f"Worse{'' if self.is_enough else ' in these fits'}: {_joined(groups['worse'])}.")
+            told = "" if self.is_enough and self.is_whole else " in these fits"
+            lines.append(f"Worse{told}: {_joined(groups['worse'])}.")
         if groups["improving"]:
             lines.append(
                 f"Worse so far, but still improving at the largest size that was tried: {_joined(groups['improving'])}."
