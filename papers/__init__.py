@@ -26,6 +26,7 @@ EXPERIMENTS = {
     "explore-truth": "papers.explore.truth:truth",
     "explore-tables": "papers.explore.real:tables",
     "explore-losses": "papers.explore.losses:losses",
+    "explore-agreement": "papers.explore.agreement:agreement",
     "explore-large-truth": "papers.explore.large_truth:large_truth",
     "gtm-grouping": "papers.gtm.newsgroups:grouping",
     "gtm-words": "papers.gtm.newsgroups:words",
