@@ -15,42 +15,12 @@ import latentbits
 from latentbits import AspectBernoulli, BernoulliMixture, BinaryGTM, LatentTrait, NoisyOrComponentAnalysis
 from latentbits.errors import LatentBitsWarning
 from latentbits.report.page import page_of
+from tests.browser.test_inference import CLOSE, causes, classes, fitted, framed
 
 PARTS = "all => all.map(n => [Number(n.dataset.part), Number(n.dataset.value)])"
 FILLS = "all => all.map(n => [Number(n.dataset.fill), Number(n.dataset.value)])"
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::ResourceWarning")]
-
-CLOSE = 1e-6
-
-
-def classes():
-    """Rows of three classes, a few cells unknown."""
-    return latentbits.datasets.make_mixture(120, 12, 3, spread=2.5, unknown=0.08, random_state=3).data.astype(float)
-
-
-def causes():
-    """Rows with overlapping sources, a few cells unknown."""
-    X = latentbits.datasets.make_noisy_or(200, 14, 3, random_state=2).data.astype(float)
-    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
-    return X
-
-
-def fitted(model, table):
-    """A clone of a model fitted to a frame, and its columns."""
-    X = table()
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(X, columns=[f"question {j}" for j in range(X.shape[1])])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LatentBitsWarning)
-        model = type(model)(**model.get_params())
-        return model.set_params(**({} if isinstance(model, BinaryGTM) else {"random_state": 0})).fit(frame), X
-
-
-def framed(model, rows):
-    """Rows under the names of the columns."""
-    return pytest.importorskip("pandas").DataFrame(rows, columns=model.feature_names_in_)
-
 
 FAMILIES = {
     "mixture": (BernoulliMixture(3), classes),

@@ -2,9 +2,8 @@
 
 The clock decides only who makes the next step, and how many are made.  The family that has had the least time is next, so
 that cheap ones end early and leave their time to the others; those that may still win have several times the time of those
-whose last steps gained little.  Those that are too far behind to catch up stop, and go on only
-if all others have ended and time is left.  Those whose next step no longer fits the time end while they are still getting
-better.
+whose last steps gained little.  Those that are too far behind to catch up stop, and go on only if all others have ended and
+time is left.  Those whose next step no longer fits the time end while they are still getting better.
 """
 
 from __future__ import annotations

@@ -47,9 +47,9 @@ from .starts import (
     start_params,
 )
 
-# Passes with equal weights, then with all surplus sources, then after every deletion, and after the last one, in which links
-# of deleted sources come back at others.  More than one with equal weights costs much where a row has many sources: each
-# gets 1 / K of the credit for a one, and those that overlap are merged.
+# Passes with equal weights, then with all surplus sources (and before links of chance are left out, in which links of deleted
+# sources come back at others), then after every deletion.  More than one with equal weights costs much where a row has many
+# sources: each gets 1 / K of the credit for a one, and those that overlap are merged.
 FIRST, SECOND, BETWEEN = 1, 12, 3
 # Surplus sources of a start: with fewer many starts end in a worse place (of 60 small tables 43, 56, 59 found the true
 # sources with 2, 4, 6).
@@ -100,7 +100,7 @@ class NoisyOrComponentAnalysis(Communities, ClosedForms, AcceleratedOptions, Bit
     link_threshold : float
         Links below so many standard errors of a share of ones, as chance alone would make them, are set to zero once the
         surplus sources are gone (0: none).  On tables drawn from forty overlapping sources 1.5 is worth 0.013 nats a hidden
-        cell; on four real tables 1.5 and 3 changed it by -0.005 to 0.003.
+        cell; on four real tables 1.5 and 3 changed it by -0.005 to 0.003.  :meth:`partial_fit` keeps all links.
     zero_truncated : bool
         The table has no empty rows because they were left out, not by chance: the likelihood of a row is divided by the
         probability that it is not empty.
