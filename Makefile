@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+TREES := src tests papers benchmarks examples docs/*.py docs/stories noxfile.py
 # Prepared data sets, when they lie beside the checkout; tests that need them are skipped elsewhere.
 ifneq ($(wildcard ../shared/data),)
 export LATENTBITS_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test warm coverage test-slow test-oldest papers bench bench-large lint docs clean
+.PHONY: demo test warm coverage test-slow test-oldest papers bench bench-large lint docs release-check clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +30,12 @@ $(VENV)/.docs: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -e '.[docs]'
+	touch $@
+
+$(VENV)/.release: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet build twine
 	touch $@
 
 demo: $(VENV)/.demo
@@ -54,12 +61,7 @@ test-slow: $(VENV)/.test
 test-oldest:
 	$(PYTHON) -m venv .venv-oldest
 	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
-	.venv-oldest/bin/python -m pip install --quiet -e '.[pandas,pyarrow,plot,links,bayes,dask,anndata,spss,excel,biom]' pytest pytest-xdist hypothesis \
-	  'numpy==2.0.*' 'scipy==1.13.*' 'scikit-learn==1.6.*' 'numba==0.60.*' 'pandas==2.2.*' 'pyarrow==17.*' \
-	  'matplotlib==3.9.*' 'pyparsing<3.3' 'networkx==3.2.*' 'arviz==0.19.*' 'dask==2024.8.*' 'distributed==2024.8.*' \
-	  'polars==1.0.*' 'typer==0.16.*' 'click<8.3' 'rich==13.7.*' 'safetensors==0.4.4' \
-	  'anndata==0.11.*' 'h5py==3.11.*' 'pyreadstat==1.2.8' 'python-calamine==0.2.3' 'biom-format==2.1.18' 'openpyxl==3.1.0' \
-	  'duckdb==1.1.*'
+	.venv-oldest/bin/python -m pip install --quiet -e . -r tests/oldest.txt
 	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests
 
 papers: $(VENV)/.test
@@ -92,14 +94,21 @@ bench-large: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.large
 
 lint: $(VENV)/.test
-	$(BIN)/ruff check src tests papers benchmarks examples docs/*.py docs/stories
-	$(BIN)/ruff format --check src tests papers benchmarks examples docs/*.py docs/stories
+	$(BIN)/ruff check $(TREES)
+	$(BIN)/ruff format --check $(TREES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/codespell $(TREES) docs *.md
+	$(BIN)/rumdl check *.md docs papers benchmarks
 	$(BIN)/oxlint --deny-warnings src/latentbits/report/files/js tests/js
 
 docs: $(VENV)/.docs
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/links.py docs/_build/html
+
+# Build what is released, install each file in an environment of its own, run the examples and the main job from it.
+release-check: $(VENV)/.release
+	$(BIN)/python tests/release.py
 
 clean:
 	rm -rf $(VENV) .venv-oldest build dist out docs/_build

@@ -111,7 +111,7 @@ def table(folder: Path) -> str:
         record = json.loads(path.read_text())
         for claim in record["claims"]:
             cells = (record["experiment"], *(claim[key] for key in ("claim", "paper", "wanted", "ours", "verdict")))
-            lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+            lines.append("| " + " | ".join(str(cell).replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -236,7 +236,7 @@ def test_warnings_and_refused_questions():
         (lambda: model.expand(X, top=0), "top must be"),
         (lambda: model.expand(X, by="rank"), "by must be one of"),
         (lambda: model.expand(X, rows=[40]), "rows must be whole numbers from 0 to 39"),
-        (lambda: model.missing_vs_off(X, threshold=2), "threshold must lie"),
+        (lambda: model.missing_vs_off(X, threshold=2), "threshold must be a number from 0 to 1"),
         (lambda: model.sample(3, memberships="none"), "memberships must be"),
         (lambda: model.attribution(X, np.ones((3, 3), bool)), "mask must be"),
     ):

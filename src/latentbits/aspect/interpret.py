@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base import LatentBitsEstimator, frame_of
-from ..base.options import Whole
+from ..base.options import Share, Whole
 from ..data.block import ONE, UNKNOWN, ZERO, Block
 from ..data.writing import free_names
 from ..errors import InputError, NoPhantomWarning
@@ -273,9 +273,7 @@ class CauseAnswers(LatentBitsEstimator):
         -------
         Zeros
         """
-        number = isinstance(threshold, (int, float, np.number)) and not isinstance(threshold, bool)
-        if not number or not 0 <= threshold <= 1:
-            raise InputError(f"{self._name}: threshold must lie between 0 and 1; got {threshold!r}.")
+        self._check("threshold", threshold, Share())
         self._need_phantom("missing_vs_off")
         parts = []
         n_cells = 0
@@ -349,8 +347,7 @@ class CauseAnswers(LatentBitsEstimator):
             With row, rank, feature, phantom (u), content (c), lost (m), probability (P) and note: rows without any
             one get the list of the whole table and say so.
         """
-        if isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1:
-            raise InputError(f"{self._name}: top must be a whole number, 1 or more; got {top!r}.")
+        self._check("top", top, Whole(1))
         fields = ("phantom", "content", "lost", "probability")
         if by is not None and by not in fields:
             raise InputError(f"{self._name}: by must be one of {', '.join(fields)}; got {by!r}.")

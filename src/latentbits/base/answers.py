@@ -81,7 +81,7 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, FillingMixin, ComponentsMixi
         return by_partition_rows(X, answer, answer.example())
 
     @available_if(lambda self: self._has("explain"))
-    def explain(self, X: Any, cells: Any = None) -> Any:
+    def explain(self, X: Any, cells: Any = None) -> Explanation:
         """Which component explains each cell.
 
         Parameters

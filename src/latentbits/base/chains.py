@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class ChainsMixin(FittingMixin):
         """Keep what the chains brought."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None) -> Any:  # type: ignore[override]
+    def fit(self, X: Any, y: Any = None) -> Self:  # type: ignore[override]
         """Run the chains.
 
         Rows have no weights here: every row has a place of its own in the state.  Repeat rows instead.

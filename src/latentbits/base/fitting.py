@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -84,7 +84,7 @@ class FittingMixin(DoubtsMixin):
         """Set the fitted attributes that belong to the family from ``_params``."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -184,7 +184,7 @@ class FittingMixin(DoubtsMixin):
         """About how many multiplications a pass takes."""
         return float(sums.ones.sum()) * self._size
 
-    def _screens(self, model: Any, sums: Totals) -> bool:
+    def _screens(self, model: Any, sums: Any) -> bool:
         """Whether the starts of this fit are compared before they end: not where all of them are wanted."""
         bits = isinstance(sums, Totals) and not getattr(model, "keep_all", False)
         return bits and self.screen_starts and sample_size(sums.n_rows) > 0

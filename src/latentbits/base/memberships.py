@@ -137,7 +137,7 @@ class _Expected:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    def __call__(self, block: Block, precomputed: Any) -> tuple[Any, Any]:
+    def __call__(self, block: Block | ValueBlock, precomputed: Any) -> tuple[Any, Any]:
         shares = self.model.memberships(block, precomputed) * block.row_weights()[:, None]
         known = np.tile(shares.sum(axis=0), (block.n_columns, 1))
         if isinstance(block, ValueBlock):  # of counts, as many as there are

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class StreamingMixin(FittingMixin):
         return model
 
     @available_if(lambda self: self._has("partial_fit"))
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Take in more rows, without looking at earlier ones again (stepwise EM).
 
         The first call draws one random start; later calls go on from there.  Each block of rows is used once.

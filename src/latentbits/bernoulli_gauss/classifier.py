@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import logsumexp
@@ -124,7 +124,7 @@ class BernoulliGaussClassifier(ClassifierMixin, NotebookMixin, SavesMixin, Optim
     def __sklearn_tags__(self) -> Any:
         return tags_of_numbers(super().__sklearn_tags__())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit one mixture per class.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin
@@ -97,7 +97,7 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, NotebookMixin, S
         if self.max_features is not None and self.quantile is not None:
             raise InputError(f"{self._name}: max_features and quantile exclude each other; give one of them.")
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find topics and their keywords.
 
         Parameters

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import CellError, InputError, need
-from .models import Setting, Starts, _estimator, _row_names, _told, loaded
+from .models import Setting, Starts, _estimator, _row_names, loaded
 from .options import Jobs, Json, Seed, TableFile, reads_table, writes_csv
 from .output import check_target, matrix_rows, write_json, write_rows
+from .output import told as _told
 from .progress import listeners
 from .typed import again
 

@@ -10,9 +10,10 @@ import typer
 
 from ..errors import InputError
 from ..families import BY_NAME, family_of
-from .models import Setting, _estimator, _row_names, _row_number, _setting, _told, check_numbers, loaded
+from .models import Setting, _estimator, _row_names, _row_number, _setting, check_numbers, loaded
 from .options import Jobs, Json, Out, Seed, TableFile, reads_table
 from .output import check_target, on_terminal, write_json, write_rows
+from .output import told as _told
 from .progress import listeners
 from .typed import again
 

@@ -161,7 +161,6 @@ def _word(value: Any) -> str:
     if isinstance(value, KINDS_OF_WORDS):
         return word_of(value)
     refuse_object(value)
-    return ""
 
 
 def _shown(value: Any) -> Any:

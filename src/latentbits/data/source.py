@@ -56,7 +56,7 @@ def default_block_rows(shape: tuple[int, int], work: int = 1) -> int:
     return int(min(max(2 ** int(np.ceil(np.log2(wanted))), 2048 // work), 65536))
 
 
-def cut(n_rows: int, block_rows: int | None, shape: tuple[int, int], work: int = 1) -> NDArray[np.int64]:
+def cut(n_rows: int, block_rows: Any, shape: tuple[int, int], work: int = 1) -> NDArray[np.int64]:
     """Starts of the blocks: steps of ``block_rows``, or about equal blocks of the default size."""
     if block_rows is not None:
         if isinstance(block_rows, bool) or not isinstance(block_rows, (int, np.integer)) or block_rows < 1:
@@ -91,7 +91,7 @@ class TableSource:
         self.starts = cut(reader.shape[0], block_rows, reader.shape, work)
         self._reader: Reader | None = reader
         self._owner, self._weights, self._merge = owner, weights, merge
-        self._blocks: list[Block] | None = None
+        self._blocks: list[Any] | None = None
         self._kept: dict[int, Block] = {}
         self._distinct: set[int] = set()  # blocks that were looked at, and have no equal rows to merge
         self._room = packed_room() if reader.lazy else 0
@@ -140,7 +140,8 @@ class TableSource:
     def block(self, b: int) -> Block:
         """Block number ``b``."""
         if self._blocks is not None:
-            return self._blocks[b]
+            held: Block = self._blocks[b]
+            return held
         kept = self._kept.get(b)
         if kept is not None:
             return kept

@@ -136,8 +136,9 @@ def compare(
     complaint = None if folds is None else Whole(1, most=MOST_FOLDS)(folds)
     if complaint is not None:
         raise InputError(f"compare: folds {complaint}")
-    if isinstance(random_state, bool) or not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise InputError(f"compare: random_state must be a whole number, 0 or more; got {random_state!r}.")
+    complaint = Whole(0)(random_state)
+    if complaint is not None:
+        raise InputError(f"compare: random_state {complaint}")
     candidates = candidates_for(models, n_components)
     source = open_source(X, owner="compare", binarize=binarize)
     check_sizes(candidates, source)

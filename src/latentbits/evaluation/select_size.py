@@ -141,8 +141,9 @@ def select(
     complaint = Whole(1, most=MOST_FOLDS)(folds)
     if complaint is not None:
         raise InputError(f"select: folds {complaint}")
-    if not isinstance(random_state, (int, np.integer)) or random_state < 0:
-        raise InputError(f"select: random_state must be a whole number, 0 or more; got {random_state!r}.")
+    complaint = Whole(0)(random_state)
+    if complaint is not None:
+        raise InputError(f"select: random_state {complaint}")
     if criterion == "cells" and sample_weight is not None:
         raise InputError("select: hidden cells are not weighted; leave sample_weight out or use another criterion.")
     losses_by = {"bic": _by_criterion, "aic": _by_criterion, "cells": _by_cells, "rows": _by_rows}[criterion]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .exploration import Exploration
 from .facts import Facts, facts_of
-from .job import Exploration, explore
+from .job import explore
 
 __all__ = ["Exploration", "Facts", "explore", "facts_of"]

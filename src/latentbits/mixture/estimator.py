@@ -8,20 +8,21 @@ from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from .. import declared as of
 from ..base import LatentBitsEstimator, MembershipsMixin, records
 from ..base.options import AcceleratedOptions, BitOptions, Check, Number, WordOr, option_fields
+from ..base.sklearn_api import available_if
 from ..data.numbers import real_numbers
 from ..data.summary import Totals
 from ..engine.restarts import Given, InitParams
 from ..engine.stepwise_em import StreamState
 from ..errors import InputError
 from ..maths.latent_class import ClassStats
+from ..maths.profiles import EDGE, STARVED
 from .averaging import AveragedModel, AveragingMixin
 from .ensemble import Members
-from .model import EDGE, STARVED, MixtureModel, MixtureParams
+from .model import MixtureModel, MixtureParams
 from .starts import kmeanspp_start, random_start
 
 

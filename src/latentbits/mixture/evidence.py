@@ -139,8 +139,8 @@ def log_evidence(process: CollapsedGibbs, method: str, n_runs: int, n_steps: int
         return Evidence(value, 0.0, method, np.array([value]))
     if method not in ("annealed", "sequential"):
         raise InputError(f"{owner}: method must be 'annealed', 'sequential' or 'exact'; got {method!r}.")
-    run = (lambda r: _annealed(process, r, n_steps)) if method == "annealed" else (lambda r: _sequential(process, r))
-    runs = np.array([run(r) for r in range(n_runs)])
+    annealed = method == "annealed"
+    runs = np.array([_annealed(process, r, n_steps) if annealed else _sequential(process, r) for r in range(n_runs)])
     value = float(logsumexp(runs) - np.log(n_runs))
     shares = np.exp(runs - value)
     error = float(shares.std(ddof=1) / np.sqrt(n_runs)) if n_runs > 1 else np.nan

@@ -16,10 +16,11 @@ import numpy as np
 from .. import declared as of
 from ..data.block import Block, Float
 from ..maths.members import owners_misfit
+from ..maths.profiles import EDGE
 from .ensemble import EnsembleModel, Members
 from .gibbs import Draw
 from .hyper import BlockCounts, counts_misfit
-from .model import EDGE, MixtureParams
+from .model import MixtureParams
 from .partition_priors import PartitionPrior
 
 # Eq 27 takes shares of ones as they are; kept this far from 0 and 1, or one zero count rules a block out.

@@ -31,9 +31,10 @@ from ..engine.restarts import InitParams
 from ..engine.stepwise_em import StreamState
 from ..families import family_of
 from ..maths.latent_class import ClassStats, class_precomputed
+from ..maths.profiles import EDGE
 from .averaging import AveragedModel, AveragingMixin
 from .ensemble import Members
-from .model import EDGE, MixtureModel, MixtureParams, pack_member
+from .model import MixtureModel, MixtureParams, pack_member
 from .starts import kmeanspp_start, random_start
 
 

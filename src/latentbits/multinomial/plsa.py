@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -240,7 +240,7 @@ class PLSA(RowStateMixin, OptimiserOptions, LatentBitsEstimator):
     def _check_table(self, sums: Any) -> None:
         check_counts(self, sums)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to a table of counts, as in every family; with ``temperature="auto"`` the temperature is chosen first."""
         self._check_options()
         if isinstance(self.temperature, str):

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
 from .. import declared as of
 from ..base import ChainsMixin, LatentBitsEstimator, records
 from ..base.options import MOST_DRAWS, BitOptions, Check, Flag, Number, OneOf, Positive, Whole, is_whole, option_fields
+from ..base.sklearn_api import available_if
 from ..data.summary import Totals
 from ..engine.chains import Chain, Plan
 from ..errors import InputError, NotConvergedWarning

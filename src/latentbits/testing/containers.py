@@ -88,8 +88,9 @@ def _tsv_gz(table: np.ndarray, folder: Path) -> Any:
     import gzip
 
     path = folder / "table.tsv.gz"
-    word = (lambda v: "ny"[int(v)]) if _is_binary(table) else (lambda v: repr(_plain(v)))
-    lines = ["\t".join("?" if v != v else word(v) for v in row) for row in table]
+    binary = _is_binary(table)
+    words = [["?" if v != v else "ny"[int(v)] if binary else repr(_plain(v)) for v in row] for row in table]
+    lines = ["\t".join(row) for row in words]
     path.write_bytes(gzip.compress("\n".join(["\t".join(_names(table)), *lines]).encode()))
     return path
 
