@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from latentbits.datasets import make_mixture
 from latentbits.errors import InputError
 from latentbits.evaluation import Adapted, candidates_for
 from latentbits.evaluation.candidates import Candidate, measure
+from latentbits.evaluation.compare_families import _Job
 from latentbits.evaluation.hidden_cells import predict_hidden
 from latentbits.evaluation.plan import TIME, Plan, default_budget, rows_within
 from latentbits.evaluation.race import Clock, Race
@@ -154,7 +156,17 @@ def test_rows_follow_the_budget():
     assert rows == sorted(rows) and rows[0] == 500 and rows[-1] == 198_000
     assert default_budget(435 * 16) < 65 and default_budget(10_000_000) == 600
     found = Plan(
-        3, 100, 10, {"mixture": 4}, {"mixture": 3}, {"mixture": "settled"}, {"dp": 7.5}, {"mixture": 2}, ("dp", "trait")
+        3,
+        100,
+        10,
+        {"mixture": 4},
+        {"mixture": 3},
+        {"mixture": "settled"},
+        {"dp": 7.5},
+        {"mixture": 2},
+        ("dp", "trait"),
+        60.0,
+        ("trait",),
     )
     import tomllib
 
@@ -260,8 +272,8 @@ def test_families_far_behind_are_compared_by_short_fits(monkeypatch):
     losses = {"good": lambda k: 0.4, "near": lambda k: 0.43, "far": lambda k: 0.6}
     race, _ = raced(losses, 1000)
     assert [race.is_far(name) for name in losses] == [False, False, True]
-    full, short = (race.seconds_in_full(race.runners[name]) for name in ("near", "far"))
-    assert short == race.runners["far"].best.seconds and full >= short
+    far = race.runners["far"]
+    assert race.seconds_in_short(far) == far.best.seconds <= race.seconds_in_full(far)
     monkeypatch.setattr("latentbits.evaluation.race.PART", 0.01)
     X = make_mixture(400, 20, 6, spread=3.0, random_state=0).data
     found = latentbits.compare(X, ["mixture", "noisy-or"], folds=1, rows=0, budget=6)
@@ -270,6 +282,34 @@ def test_families_far_behind_are_compared_by_short_fits(monkeypatch):
     assert not long["shortened"] and "max_iter" not in long["options"] and short["standing"] != "clearly worse"
     assert found.estimator("noisy-or").max_iter == short["options"]["max_iter"]
     assert "max_iter" not in dict(found.readable("noisy-or").options)
+
+
+def test_families_without_time_for_a_full_fit_are_compared_by_short_ones():
+    """Best first; a full fit while there is time for it, a short one if that fits, and what fits neither is left out."""
+    cost = {
+        "best": (30.0, 3.0),
+        "dear": (50.0, 20.0),
+        "too dear": (80.0, 75.0),
+        "cheap": (1.5, 1.0),
+        "far": (1.5, 1.0),
+        "far, dear": (40.0, 8.0),
+    }
+    ones = [SimpleNamespace(name=name, asked=False, is_baseline=False, is_family=False) for name in cost]
+    race = SimpleNamespace(
+        runners={name: name for name in cost},
+        left_out={},
+        best_loss=list(cost).index,
+        is_far=lambda name: name.startswith("far"),
+        seconds_in_full=lambda name: cost[name][0],
+        seconds_in_short=lambda name: cost[name][1],
+    )
+    clock = SimpleNamespace(budget=100.0, elapsed=lambda: 50.0)
+    job = SimpleNamespace(repeat=None, short=set(), clock=clock, hand=lambda: SimpleNamespace(width=1))
+    kept = [one.name for one in _Job.affordable(job, race, ones)]
+    assert kept == ["best", "dear", "cheap", "far", "far, dear"] and job.short == {"dear", "far, dear"}
+    assert race.left_out == {"too dear": 80.0}
+    job.repeat, job.short = Plan(1, 100, 0, left_out={"dear": 50.0}, short=("cheap",)), set()
+    assert "dear" not in [one.name for one in _Job.affordable(job, race, ones)] and job.short == {"cheap"}
 
 
 def test_more_rows_bear_larger_sizes():

@@ -58,14 +58,44 @@ class Adapted:
         return self.size or next((name for name in ("n_components", "n_clusters") if name in known), None)
 
     def with_size(self, size: Any) -> Adapted:
-        """The same with another size; None leaves it as it is."""
+        """The same with another size; None leaves it as it is.
+
+        Parameters
+        ----------
+        size : int
+
+        Returns
+        -------
+        Adapted, not fitted
+
+        Examples
+        --------
+        >>> from sklearn.decomposition import NMF
+        >>> Adapted(NMF(1)).with_size(2).estimator.n_components
+        2
+        """
         estimator = clone(self.estimator)
         if size is not None:
             estimator.set_params(**{str(self.size_name): size})
         return type(self)(estimator, self.rebuild, self.rounds, self.size)
 
     def fit(self, X: Any) -> Adapted:
-        """Fit to a table with unknown cells."""
+        """Fit to a table with unknown cells.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        Adapted
+
+        Examples
+        --------
+        >>> from sklearn.decomposition import NMF
+        >>> Adapted(NMF(1)).fit([[1, 1, 0], [1, None, 0], [0, 0, 1]]).reconstruct([[1, None, 0]]).shape
+        (1, 3)
+        """
         source = open_source(X, owner=type(self.estimator).__name__)
         names = source.labels.columns
         self._columns = None if names is None else [str(name) for name in names]
@@ -85,7 +115,22 @@ class Adapted:
         return np.clip(np.asarray(rebuild(self.estimator_, filled), np.float64), 0.001, 0.999)
 
     def reconstruct(self, X: Any) -> Any:
-        """Probabilities of all cells; unknown ones are filled a few times before."""
+        """Probabilities of all cells; unknown ones are filled a few times before.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows, n_features) array of P(cell = 1)
+
+        Examples
+        --------
+        >>> from sklearn.decomposition import NMF
+        >>> Adapted(NMF(1)).fit([[1, 1, 0], [1, None, 0], [0, 0, 1]]).reconstruct([[1, None, 0]]).shape
+        (1, 3)
+        """
         table, unknown = _table(open_source(X, owner=type(self.estimator).__name__, columns=self._columns))
         return self._settled(table, unknown)
 

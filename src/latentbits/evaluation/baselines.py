@@ -49,11 +49,41 @@ class Baseline:
         return len(self._params[0])
 
     def score_samples(self, X: Any) -> Any:
-        """Log-likelihood of the known cells of every row."""
+        """Log-likelihood of the known cells of every row.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows,) array of nats
+
+        Examples
+        --------
+        >>> from latentbits.evaluation import IndependentColumns
+        >>> IndependentColumns().fit([[1, 0], [1, None], [0, 0]]).score_samples([[1, 0], [0, 0]]).shape
+        (2,)
+        """
         return self._ask(X).by_rows("log_prob")
 
     def score(self, X: Any) -> float:
-        """Mean log-likelihood per row."""
+        """Mean log-likelihood per row.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from latentbits.evaluation import IndependentColumns
+        >>> IndependentColumns().fit([[1, 0], [1, None], [0, 0]]).score([[1, 0]]) < 0
+        True
+        """
         return float(self.score_samples(X).mean())
 
 

@@ -31,6 +31,14 @@ class BootstrapTest:
         The same on tables drawn from the smaller model.
     p_value : float
         (1 + number of draws at least as large) / (1 + number of draws).
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, bootstrap_lrt, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> test = bootstrap_lrt(BernoulliMixture(n_init=1, random_state=0), X, 2, n_bootstrap=3)
+    >>> test.statistic > 0, len(test.draws)
+    (True, 3)
     """
 
     n_components: int

@@ -269,6 +269,7 @@ class _Job:
     told_total: float = 0.0
     seconds: dict[str, list[float]] = field(default_factory=dict)  # of the fits of the comparison, by name
     known: list[tuple[_Task, Any]] = field(default_factory=list)  # that an interrupted run has done already
+    short: set[str] = field(default_factory=set)  # who is compared by fits as short as those of the search
 
     @property
     def side_jobs(self) -> int:
@@ -287,7 +288,7 @@ class _Job:
         runners = {one.name: race.runners[one.name] for one in fitted}
         chosen = {name: runner.first if runner.best is None else runner.best.point for name, runner in runners.items()}
         for one in fitted:
-            if race.is_far(one.name):  # fits as short as those of the search tell as much
+            if one.name in self.short:
                 point = chosen[one.name]
                 chosen[one.name] = point.with_options(**{**one.trial, **dict(point.options)})
         ended = {name: runner.ended for name, runner in race.runners.items()}
@@ -314,6 +315,7 @@ class _Job:
             draws={name: len(parts) for name, parts in answers.items()},
             ended=ended,
             left_out=race.left_out,
+            short=tuple(sorted(self.short)),
         )
         return self.result(candidates, race, questions, answers)
 
@@ -406,23 +408,32 @@ class _Job:
         return []
 
     def affordable(self, race: Race, searched: list[Candidate]) -> list[Candidate]:
-        """Who is compared: all, unless that would take much longer than the budget; then those that the search found best."""
+        """Who is compared: all, unless that would take much longer than the budget; then those that the search found best.
+
+        Families that are far behind, or for whose full fits there is no time, have fits as short as those of the search.
+        """
         if self.repeat is not None:
             race.left_out.update(self.repeat.left_out)
+            self.short.update(self.repeat.short)
             return [one for one in searched if one.name not in self.repeat.left_out]
-        wanted = {one.name: race.seconds_in_full(race.runners[one.name]) / self.hand().width for one in searched}
         order = sorted(searched, key=lambda one: (not (one.asked or one.is_baseline), race.best_loss(one.name)))
+        width, little = self.hand().width, LITTLE * self.clock.budget
         end, kept, n_families = self.clock.elapsed(), set(), 0
         for one in order:
-            end += wanted[one.name]
+            runner = race.runners[one.name]
+            full, short = race.seconds_in_full(runner) / width, race.seconds_in_short(runner) / width
             needed = one.asked or one.is_baseline or (one.is_family and n_families < FEWEST_FAMILIES)
-            needed |= wanted[one.name] <= LITTLE * self.clock.budget  # what costs little is told of, too
-            if needed or end <= OVER * self.clock.budget:
-                kept.add(one.name)
-                n_families += one.is_family
-            else:
-                end -= wanted[one.name]
-                race.left_out[one.name] = wanted[one.name]
+            ways = [short] if race.is_far(one.name) and full > little else [full, short]
+            # What costs little is told of, too.
+            wanted = next((s for s in ways if needed or s <= little or end + s <= OVER * self.clock.budget), None)
+            if wanted is None:
+                race.left_out[one.name] = full
+                continue
+            end += wanted
+            kept.add(one.name)
+            n_families += one.is_family
+            if wanted < full:
+                self.short.add(one.name)
         return [one for one in searched if one.name in kept]
 
     def fits_in(self, models: list[Candidate]) -> bool:

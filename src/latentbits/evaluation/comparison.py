@@ -75,6 +75,14 @@ class Comparison:
     candidates : list of Candidate
     questions, answers
         The hidden cells, and what every model said about them (NaN: not asked).
+
+    Examples
+    --------
+    >>> import latentbits
+    >>> X = latentbits.datasets.load_zoo().frame
+    >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+    >>> found.row("mixture")["log_loss"] < found.row("independent")["log_loss"]
+    True
     """
 
     table: list[dict[str, Any]]
@@ -158,15 +166,71 @@ class Comparison:
         )
 
     def candidate(self, name: str) -> Candidate:
-        """A candidate by its name."""
+        """A candidate by its name.
+
+        Parameters
+        ----------
+        name : str
+            As in the table.
+
+        Returns
+        -------
+        Candidate
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> found.candidate("mixture").is_family
+        True
+        """
         return next(one for one in self.candidates if one.name == name)
 
     def row(self, name: str) -> dict[str, Any]:
-        """The row of the table that tells of a model."""
+        """The row of the table that tells of a model.
+
+        Parameters
+        ----------
+        name : str
+            As in the table.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> found.row("mixture")["structure"]
+        'class'
+        """
         return next(row for row in self.table if row["model"] == name)
 
     def estimator(self, name: str | None = None, random_state: int = 0, n_jobs: int | None = None) -> Any:
-        """The named model (by default the best), unfitted, with the size and the options with which it was compared."""
+        """The named model (by default the best), unfitted, with the size and the options with which it was compared.
+
+        Parameters
+        ----------
+        name : str, optional
+            As in the table; by default the best.
+        random_state : int
+        n_jobs : int, optional
+
+        Returns
+        -------
+        an unfitted estimator with the size and the options that were compared
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> type(found.estimator("mixture")).__name__
+        'BernoulliMixture'
+        """
         name = self.best_ if name is None else name
         one, row = self.candidate(name), self.row(name)
         return one.estimator(row["size"], {**one.full, **row["options"]}, random_state, n_jobs)
@@ -179,16 +243,61 @@ class Comparison:
         return _readable(self.candidate(name), self.row(name), self.searches)
 
     def fit_seconds(self, name: str) -> float:
-        """What a fit of the named model took, on average."""
+        """What a fit of the named model took, on average.
+
+        Parameters
+        ----------
+        name : str
+            As in the table.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> found.fit_seconds("mixture") > 0
+        True
+        """
         n_fits: int = max(1, self.row(name)["n_draws"])
         return self.seconds[name] / n_fits
 
     def to_frame(self) -> Any:
-        """The table as a pandas frame."""
+        """The table as a pandas frame.
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> "log_loss" in found.to_frame().columns
+        True
+        """
         return frame_of(self.table)
 
     def capacity(self, name: str) -> list[dict[str, float]]:
-        """Log-loss of a family against its size, as the search saw it: of every size the best settings."""
+        """Log-loss of a family against its size, as the search saw it: of every size the best settings.
+
+        Parameters
+        ----------
+        name : str
+            As in the table.
+
+        Returns
+        -------
+        list of dict: sizes and their losses
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> len(found.capacity("mixture")) >= 1
+        True
+        """
         best: dict[float, dict[str, float]] = {}
         for fit in self.searches:
             if fit["model"] != name or fit["size"] is None or not np.isfinite(fit["log_loss"]):
@@ -199,13 +308,45 @@ class Comparison:
         return [best[size] for size in sorted(best)]
 
     def plot(self, ax: Any = None) -> Any:
-        """Log-loss of every model with its paired standard error; returns the Axes."""
+        """Log-loss of every model with its paired standard error; returns the Axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> ax = found.plot()
+        """
         from importlib import import_module
 
         return import_module("latentbits.plots").comparison(self, ax=ax)
 
     def plot_sizes(self, ax: Any = None) -> Any:
-        """Capacity curves: log-loss of every family against its size, as the search saw it; returns the Axes."""
+        """Capacity curves: log-loss of every family against its size, as the search saw it; returns the Axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> ax = found.plot_sizes()
+        """
         from importlib import import_module
 
         return import_module("latentbits.plots").capacity(self, ax=ax)
@@ -217,6 +358,14 @@ class Comparison:
         ----------
         outside : bool
             Whether models without hidden structure take part, too.
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> round(sum(found.stack().weights.values()), 6)
+        1.0
         """
         names = [
             one.name for one in self.candidates if one.is_family or one.name == "tree" or (outside and one.is_rival)

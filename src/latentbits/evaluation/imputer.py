@@ -104,6 +104,13 @@ class Imputer(TransformerMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from latentbits import Imputer, datasets
+        >>> X = datasets.load_votes().frame.iloc[:100]
+        >>> Imputer(["mixture"], time_limit=1, random_state=0).fit(X).features_with_blanks_[:2].tolist()
+        [0, 1]
         """
         for name, check in self._checks.items():
             if (complaint := check(getattr(self, name))) is not None:
@@ -155,6 +162,13 @@ class Imputer(TransformerMixin, BaseEstimator):
         Returns
         -------
         table of the kind of X, with indicator columns if asked for
+
+        Examples
+        --------
+        >>> from latentbits import Imputer, datasets
+        >>> X = datasets.load_votes().frame.iloc[:100]
+        >>> int(Imputer(["mixture"], time_limit=1, random_state=0).fit(X).transform(X).isna().sum().sum())
+        0
         """
         return self._completed(X, "mode")
 
@@ -168,6 +182,14 @@ class Imputer(TransformerMixin, BaseEstimator):
         Returns
         -------
         table of the kind of X, with indicator columns if asked for
+
+        Examples
+        --------
+        >>> from latentbits import Imputer, datasets
+        >>> X = datasets.load_votes().frame.iloc[:100]
+        >>> imputer = Imputer(["mixture"], time_limit=1, random_state=0).fit(X)
+        >>> bool(imputer.transform_proba(X).stack().between(0, 1).all())
+        True
         """
         return self._completed(X, "probability")
 
@@ -181,6 +203,14 @@ class Imputer(TransformerMixin, BaseEstimator):
         Returns
         -------
         list of tables of the kind of X, with indicator columns if asked for
+
+        Examples
+        --------
+        >>> from latentbits import Imputer, datasets
+        >>> X = datasets.load_votes().frame.iloc[:100]
+        >>> imputer = Imputer(["mixture"], time_limit=1, n_imputations=2, random_state=0).fit(X)
+        >>> len(imputer.transform_multiple(X))
+        2
         """
         check_is_fitted(self, "stack_")
         seed = seed_of(self.random_state)
@@ -219,6 +249,15 @@ class Imputer(TransformerMixin, BaseEstimator):
         Returns
         -------
         (n_rows, n_features) array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import Imputer, datasets
+        >>> X = datasets.load_votes().data[:100]
+        >>> imputer = Imputer(["mixture"], time_limit=1, add_indicator=True, random_state=0).fit(X)
+        >>> np.array_equal(imputer.inverse_transform(imputer.transform(X)), X, equal_nan=True)
+        True
         """
         check_is_fitted(self, "stack_")
         if not self.add_indicator:
@@ -246,6 +285,13 @@ class Imputer(TransformerMixin, BaseEstimator):
         Returns
         -------
         array of str
+
+        Examples
+        --------
+        >>> from latentbits import Imputer, datasets
+        >>> X = datasets.load_votes().frame.iloc[:100, :3]
+        >>> Imputer(["mixture"], time_limit=1, random_state=0).fit(X).get_feature_names_out().tolist()
+        ['handicapped_infants', 'water_project_cost_sharing', 'adoption_of_the_budget_resolution']
         """
         check_is_fitted(self, "stack_")
         known = getattr(self, "feature_names_in_", None)

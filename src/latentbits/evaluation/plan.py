@@ -53,6 +53,16 @@ class Plan:
         The models that were fitted to fill blanks together; None: it has not come to that, or there was nothing to fill.
     budget : float
         In seconds.
+    short : tuple of str
+        Families that were compared by fits as short as those of the search.
+
+    Examples
+    --------
+    >>> import latentbits
+    >>> X = latentbits.datasets.load_zoo().frame
+    >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+    >>> found.plan.n_folds
+    1
     """
 
     n_folds: int
@@ -65,11 +75,22 @@ class Plan:
     grown: Mapping[str, int] = field(default_factory=dict)
     stack: tuple[str, ...] | None = None
     budget: float = 0.0
+    short: tuple[str, ...] = ()
 
     def sections(self) -> dict[str, dict[str, Any]]:
-        """As sections of a settings file."""
+        """As sections of a settings file.
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> sorted(found.plan.sections())[:1]
+        ['plan']
+        """
         rows: dict[str, Any] = {"rows": self.n_rows, "held": self.n_held, "folds": self.n_folds, "budget": self.budget}
         rows |= {} if self.stack is None else {"stack": list(self.stack)}
+        rows |= {"short": list(self.short)} if self.short else {}
         names = ("steps", "draws", "ended", "left_out", "grown")
         parts: dict[str, Mapping[str, Any]] = {name: getattr(self, name) for name in names}
         return {"plan": rows, **{f"plan.{name}": dict(part) for name, part in parts.items()}}
@@ -85,10 +106,12 @@ class Plan:
             ended = {str(name): str(how) for name, how in found["ended"].items()}
             left_out = {str(name): float(seconds) for name, seconds in found["left_out"].items()}
             stack = None if "stack" not in found else tuple(map(str, found["stack"]))
-            budget = float(found["budget"])
+            budget, short = float(found["budget"]), tuple(map(str, found.get("short", ())))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise InputError("the section [plan] of the settings is damaged; take it out to search anew.") from None
-        return Plan(rows["folds"], rows["rows"], rows["held"], steps, draws, ended, left_out, grown, stack, budget)
+        return Plan(
+            rows["folds"], rows["rows"], rows["held"], steps, draws, ended, left_out, grown, stack, budget, short
+        )
 
 
 def default_budget(n_cells: int) -> float:

@@ -209,12 +209,14 @@ class Race:
         best, one = runner.best, runner.one
         if best is None:
             return self.seconds(runner, runner.first) if runner.ended == SETTLED else 0.0
-        if self.is_far(one.name):
-            return best.seconds
         trial, full = ({**options, **dict(best.point.options)} for options in (one.trial, one.full))
         if best.settled and "max_iter" in full:  # longer fits end as soon
             return float(best.seconds * full.get("n_init", 1) / trial.get("n_init", 1))
         return float(best.seconds * one.passes(full) / one.passes(trial))
+
+    def seconds_in_short(self, runner: Runner) -> float:
+        """Seconds of a fit with the best settings and the options of the search."""
+        return self.seconds_in_full(runner) if runner.best is None else runner.best.seconds
 
     def may_go_on(self, runner: Runner) -> bool:
         """Whether the next step is made; if not, the runner ends."""
@@ -252,9 +254,10 @@ class Race:
         """Seconds that the comparison after the search will take: one draw of all, the others of those in front."""
         total = 0.0
         for runner in self.runners.values():
-            in_front = runner.one.is_family and not runner.is_behind and not self.is_far(runner.one.name)
-            n_draws = self.n_draws if in_front or runner.one.is_baseline else 1
-            wanted = self.seconds_in_full(runner)
+            in_front = runner.one.is_family and not runner.is_behind
+            is_far = self.is_far(runner.one.name)
+            n_draws = self.n_draws if (in_front and not is_far) or runner.one.is_baseline else 1
+            wanted = self.seconds_in_short(runner) if is_far else self.seconds_in_full(runner)
             if not runner.one.is_rival or wanted <= RIVALS_PART * self.clock.budget:
                 total += n_draws * wanted
         return min(total / self.width, MOST_RESERVED * self.clock.budget)

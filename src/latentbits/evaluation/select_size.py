@@ -40,6 +40,16 @@ class Selection:
         The smallest number within one standard error of the best (the same as ``best_`` for BIC and AIC).
     estimator_ : estimator
         Fitted to the whole table with ``best_`` components.
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+    >>> from latentbits import select
+    >>> chosen = select(model, X, range(1, 4), "bic")
+    >>> chosen.best_, len(chosen.table)
+    (3, 3)
     """
 
     criterion: str
@@ -49,11 +59,38 @@ class Selection:
     estimator_: Any
 
     def to_frame(self) -> Any:
-        """The table as a pandas frame."""
+        """The table as a pandas frame.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> from latentbits import select
+        >>> len(select(model, X, range(1, 4), "bic").to_frame())
+        3
+        """
         return frame_of(self.table)
 
     def plot(self, ax: Any = None) -> Any:
-        """The curve over the numbers of components; returns the Axes."""
+        """The curve over the numbers of components; returns the Axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> from latentbits import select
+        >>> ax = select(model, X, range(1, 4), "bic").plot()
+        """
         from importlib import import_module
 
         return import_module("latentbits.plots").selection(self, ax=ax)

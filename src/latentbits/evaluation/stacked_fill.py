@@ -148,6 +148,13 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from latentbits import StackedFill, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> StackedFill(["mixture"], time_limit=1, random_state=0).fit(X).log_loss_ < 0.5
+        True
         """
         self._check_options()
         began = time.perf_counter()
@@ -248,6 +255,14 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         Parameters
         ----------
         path : path
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from latentbits import StackedFill, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> StackedFill(["mixture"], time_limit=1, random_state=0).fit(X).save(Path(tempfile.mkdtemp()) / "stack.latentbits")
         """
         self._check_fitted()
         outside = [name for name, one in zip(self.member_names_, self.members_) if not isinstance(one, SavesMixin)]

@@ -26,6 +26,21 @@ class Stack:
         By name, the largest first; they sum to one.
     log_loss : float
         Of the hidden cells, each predicted with weights that were found on other rows.
+
+    Parameters
+    ----------
+    weights : dict
+        Of every member, by its name in the table; they sum to one.
+    log_loss : float
+        Of hidden cells, each predicted by weights that other rows chose.
+
+    Examples
+    --------
+    >>> import latentbits
+    >>> X = latentbits.datasets.load_zoo().frame
+    >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+    >>> found.stack().log_loss < 0.5
+    True
     """
 
     weights: dict[str, float]
