@@ -45,6 +45,15 @@ class Explanation:
     kind : str
         How components are read (:data:`latentbits.families.KINDS`): of scales the evidence is what they add to the log odds
         of a one, and the share its part in the size of all of that.
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+    >>> explanation = model.explain(X, cells=([0, 1], ["milk", "fins"]))
+    >>> explanation.probability.round(2), explanation.share.shape
+    (array([0.99, 0.1 ]), (2, 3))
     """
 
     row: np.ndarray
@@ -63,26 +72,80 @@ class Explanation:
 
     @property
     def surprise(self) -> Float:
-        """Negative log probability of the observed value given the rest of the row, NaN for unknown cells."""
+        """Negative log probability of the observed value given the rest of the row, NaN for unknown cells.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.explain(X, cells=([0], ["milk"])).surprise.round(3)
+        array([0.014])
+        """
         observed = np.where(self.value == 1, self.probability, 1.0 - self.probability)
         with np.errstate(divide="ignore"):
             return np.where(self.value == UNKNOWN, np.nan, -np.log(observed))
 
     def take(self, which: np.ndarray) -> Explanation:
-        """The explanation of some of the cells."""
+        """The explanation of some of the cells.
+
+        Parameters
+        ----------
+        which : array of int or bool
+            Which entries to keep.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> len(model.explain(X[:2]).take([0, 1, 2]).row)
+        3
+        """
         by_cell = [field.name for field in fields(self) if field.name not in NOT_BY_CELL]
         return replace(
             self, **{name: getattr(self, name)[which] for name in by_cell if getattr(self, name) is not None}
         )
 
     def called(self, column: int) -> Any:
-        """What a column is called; None for none."""
+        """What a column is called; None for none.
+
+        Parameters
+        ----------
+        column : int
+            Its number.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.explain(X, cells=([0], ["milk"])).called(3)
+        'milk'
+        """
         if column < 0:
             return None
         return column if self.feature_names is None else str(self.feature_names[column])
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dict per cell."""
+        """One dict per cell.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.explain(X, cells=([0], ["milk"])).to_records()[0]["column"]
+        'milk'
+        """
         surprise = self.surprise
         out = []
         for i in range(len(self.row)):
@@ -108,7 +171,17 @@ class Explanation:
         return out
 
     def to_frame(self) -> Any:
-        """A pandas frame with one row per cell."""
+        """A pandas frame with one row per cell.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.explain(X, cells=([0], ["milk"])).to_frame()[["row", "column", "value"]]
+           row column  value
+        0    0   milk      1
+        """
         try:
             import pandas as pd
         except ImportError:

@@ -179,6 +179,11 @@ class Family:
         Rank among families that predict equally well: the easiest to read first.
     search : Search or None
         How it takes part in comparisons; None: it does not.
+
+    Examples
+    --------
+    >>> BY_NAME["aspect"].title, BY_NAME["aspect"].noun, BY_NAME["aspect"].kind
+    ('Aspect Bernoulli', 'cause', 'shares')
     """
 
     cls: str
@@ -194,16 +199,32 @@ class Family:
 
     @property
     def story(self) -> str:
-        """What the family says about a row, in words."""
+        """What the family says about a row, in words.
+
+        Examples
+        --------
+        >>> BY_NAME["noisy-or"].story
+        'every row has several causes, any of which can switch a cell on'
+        """
         return STORIES[self.structure]
 
     @property
     def kind(self) -> str:
-        """How its components are read (:data:`KINDS`); empty for families that the report does not show."""
+        """How its components are read (:data:`KINDS`); empty for families that the report does not show.
+
+        Examples
+        --------
+        >>> BY_NAME["mixture"].kind, BY_NAME["trait"].kind
+        ('classes', 'scales')
+        """
         return KINDS.get(self.structure, "")
 
     def counted(self, n: int) -> str:
         """So many components, in words.
+
+        Parameters
+        ----------
+        n : int
 
         Examples
         --------
@@ -224,11 +245,34 @@ class Family:
         return self.noun + ("es" if self.noun.endswith(("s", "ch")) else "s")
 
     def load(self) -> Any:
-        """The class."""
+        """The class.
+
+        Examples
+        --------
+        >>> BY_NAME["mixture"].load().__name__
+        'BernoulliMixture'
+        """
         return getattr(importlib.import_module(self.home), self.cls)
 
     def estimator(self, size: Any = None, **options: Any) -> Any:
-        """An unfitted estimator of a size, with the options that comparisons give it."""
+        """An unfitted estimator of a size, with the options that comparisons give it.
+
+        Parameters
+        ----------
+        size : int or tuple, optional
+            Of the estimator.
+        **options
+            Of the constructor.
+
+        Returns
+        -------
+        an unfitted estimator
+
+        Examples
+        --------
+        >>> BY_NAME["mixture"].estimator(4).n_components
+        4
+        """
         given = {} if self.search is None else dict(self.search.options(size))
         cls = self.load()
         return cls(**{**given, **sized(cls, size), **options})

@@ -43,7 +43,15 @@ MODULES = with_examples()
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstrings(name):
-    result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    for package in ("pandas", "matplotlib", "networkx"):
+        pytest.importorskip(package)
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("Agg")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentBitsWarning)  # examples are short
+        result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    plt.close("all")
     assert result.attempted and not result.failed
 
 
@@ -63,7 +71,10 @@ class Code(NamedTuple):
     skip: str | None
 
 
-BLOCK = re.compile(r"^(?:<!-- skip: (?P<skip>[^>]*?) -->\s*)?^```python\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^(?:<!-- skip: (?P<skip>[^>]*?) -->\s*)?^```(?:python|\{run\})\n(?::[a-z]+:[^\n]*\n)*(?P<text>.*?)^```",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def blocks_of(page):
@@ -75,7 +86,11 @@ def blocks_of(page):
     ]
 
 
-PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))) if page.exists()]
+PLACES = (
+    ROOT / "README.md",
+    *(page for room in ("guide", "papers") for page in sorted((ROOT / "docs" / room).glob("*.md"))),
+)
+PAGES = [page for page in PLACES if page.exists()]
 PAGES = [page for page in PAGES if blocks_of(page)]
 
 
@@ -90,11 +105,6 @@ def tree_of(block):
 def theirs(page, folder):
     """The files and names that a page takes for the reader's own."""
     rng = np.random.default_rng(0)
-    if page == "aspect":
-        words = [f"word{j}" for j in range(30)]
-        posts = (rng.random((60, 30)) < 0.2).astype(int)
-        lines = [",".join(map(str, (f"p{i}", *row))) for i, row in enumerate(posts)]
-        (folder / "posts.csv").write_text("\n".join([",".join(["post", *words]), *lines]) + "\n")
     if page == "large":
         pd = pytest.importorskip("pandas")
         pytest.importorskip("dask.dataframe")
@@ -105,12 +115,6 @@ def theirs(page, folder):
         lines = [",".join([f"r{i}", "Süd" if i % 2 else "Nord", *row]) for i, row in enumerate(cells)]
         text = "\n".join(["respondent,region,a,b,c,d", *lines]) + "\n"
         (folder / "survey.csv").write_text(text, encoding="latin-1")
-    if page == "weights":
-        words = [[f"word{rng.integers(20) + 20 * (i % 3)}" for _ in range(15)] for i in range(60)]
-        users, items = np.repeat(np.arange(30), 6), np.tile(np.arange(6), 30)
-        ratings = np.clip(np.round(3 + (users % 2 * 2 - 1) * (items % 2 * 2 - 1) + rng.normal(size=180) / 2), 1, 5)
-        given = {"users": users, "items": items, "ratings": ratings, "user": 3, "item": 2}
-        return {"texts": [" ".join(row) for row in words], "y": np.arange(60) % 3, **given}
     return {}
 
 
@@ -122,6 +126,7 @@ def test_pages(page, tmp_path, monkeypatch):
     import matplotlib.pyplot as plt
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "docs")  # pages of papers read the results by a module there
     space = {"__name__": "page", **theirs(page.stem, tmp_path)}
     ran = 0
     for block in blocks_of(page):

@@ -381,6 +381,14 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
         Returns
         -------
         (n, n_features) array of 0 and 1, and the causes (n, n_features) if asked for
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> model.sample(3, random_state=0).shape
+        (3, 14)
         """
         if memberships not in ("training", "prior"):
             raise InputError(f"{self._name}: memberships must be 'training' or 'prior'; got {memberships!r}.")
@@ -392,14 +400,41 @@ class AspectBernoulli(CauseAnswers, RowStateMixin, AcceleratedOptions, BitOption
         return (cells, causes) if return_causes else cells
 
     def inverse_transform(self, shares: Any) -> Any:
-        """P(cell = 1) of rows with given memberships: ``shares @ components_``."""
+        """P(cell = 1) of rows with given memberships: ``shares @ components_``.
+
+        Parameters
+        ----------
+        shares : (n_rows, n_components) array
+            Memberships, as ``transform`` gives them.
+
+        Returns
+        -------
+        (n_rows, n_features) array of P(cell = 1)
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> model.inverse_transform([[1, 0, 0]]).shape
+        (1, 14)
+        """
         shares = self._given_unknowns(shares)
         if (shares < -1e-9).any() or (np.abs(shares.sum(axis=1) - 1) > 1e-6).any():
             raise InputError(f"{self._name}: memberships are shares of a row: not negative, and one in sum.")
         return shares @ self.components_
 
     def summary(self) -> str:
-        """A few lines on the fit: value, starts, convergence, kinds of causes."""
+        """A few lines on the fit: value, starts, convergence, kinds of causes.
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> print(model.summary().splitlines()[-1])
+        K = 2 content + 1 phantom
+        """
         counts = {kind: self.component_kinds_.count(kind) for kind in dict.fromkeys(self.component_kinds_)}
         kinds = " + ".join(f"{count} {kind}" for kind, count in counts.items())
         return f"{super().summary()}\nK = {kinds}"

@@ -38,6 +38,15 @@ class Zeros:
         m = u c: probability that the zero is a one that was lost.
     label : (m,) str
         "missing" where ``lost`` reaches the threshold, else "off".
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, datasets
+    >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+    >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+    >>> zeros = model.missing_vs_off(X, rows=[0])
+    >>> len(zeros.row), set(zeros.label) <= {"missing", "off"}
+    (7, True)
     """
 
     row: Any
@@ -49,7 +58,16 @@ class Zeros:
     label: Any
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dict per zero cell."""
+        """One dict per zero cell.
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> model.missing_vs_off(X, rows=[0]).to_records()[0]["row"]
+        0
+        """
         names = self.feature_names
         return [
             {
@@ -64,7 +82,16 @@ class Zeros:
         ]
 
     def to_frame(self) -> Any:
-        """A pandas frame with one row per zero cell."""
+        """A pandas frame with one row per zero cell.
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> model.missing_vs_off(X, rows=[0]).to_frame().columns.tolist()
+        ['row', 'column', 'phantom', 'content', 'lost', 'label']
+        """
         return frame_of(self.to_records())
 
 
@@ -113,6 +140,14 @@ class CauseAnswers(LatentBitsEstimator):
             With component (its name), kind, share (of all cells), on_rate, lift, off_lift, coexist (how much of it lives
             beside other causes), largest (its largest probability), stability, features (by probability) and distinctive
             (by distance above all other causes).
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> [row["kind"] for row in model.cause_table(top=1)]
+        ['content', 'content', 'phantom']
         """
         self._check("top", top, Whole(0))
         self._check_fitted()
@@ -133,7 +168,28 @@ class CauseAnswers(LatentBitsEstimator):
         return out
 
     def cause_frame(self, top: int = 10) -> Any:
-        """:meth:`cause_table` as a pandas frame."""
+        """:meth:`cause_table` as a pandas frame.
+
+        Parameters
+        ----------
+        top : int
+            Features to name.
+
+        Returns
+        -------
+        pandas.DataFrame with a row per cause, as :meth:`cause_table`
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> model.cause_frame(top=1)[["component", "kind", "lift"]].round(2)
+          component     kind  lift
+        0   cause 1  content  1.27
+        1   cause 2  content  1.45
+        2   cause 3  phantom  0.00
+        """
         return frame_of(self.cause_table(top))
 
     def row_table(self, X: Any) -> list[dict[str, Any]]:
@@ -148,6 +204,14 @@ class CauseAnswers(LatentBitsEstimator):
         list of dict
             With row, one membership per component, loss (membership of all phantoms), log_likelihood of the columns
             that vary, and gap (it is proved to be within so many nats of the best memberships).
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> sorted(model.row_table(X)[0])[-3:]
+        ['log_likelihood', 'loss', 'row']
         """
         own = ("row", "loss", "log_likelihood", "gap")
         names = free_names([*own, *self.component_names_])[len(own) :]
@@ -161,7 +225,26 @@ class CauseAnswers(LatentBitsEstimator):
         return out
 
     def row_frame(self, X: Any) -> Any:
-        """:meth:`row_table` as a pandas frame."""
+        """:meth:`row_table` as a pandas frame.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        pandas.DataFrame with a row per row of the table, as :meth:`row_table`
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> model.row_frame(X)[["cause 1", "loss"]].head(2).round(2)
+           cause 1  loss
+        0     0.02  0.34
+        1     0.24  0.58
+        """
         return frame_of(self.row_table(X))
 
     def loss_level(self, X: Any) -> Any:
@@ -170,6 +253,14 @@ class CauseAnswers(LatentBitsEstimator):
         Parameters
         ----------
         X : table
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> model.loss_level(X)[:3].round(2)
+        array([0.34, 0.58, 0.23])
         """
         self._need_phantom("loss_level")
         lost = self._zero_causes()
@@ -209,6 +300,14 @@ class CauseAnswers(LatentBitsEstimator):
         Returns
         -------
         (n, n_features, n_components) array
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> model.cause_posterior(X, rows=[0]).shape
+        (1, 14, 3)
         """
         parts, size = [], 0
         for numbers, block, (shares, _, _) in self._rows_of(X, rows):
@@ -240,6 +339,15 @@ class CauseAnswers(LatentBitsEstimator):
         X : table
         mask : (n_rows, n_features) array of bool
             The cells.
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> lost = (X == 0).to_numpy()  # here all zeros; known losses in an experiment
+        >>> [round(float(share), 1) for share in model.attribution(X, lost)]
+        [0.3, 0.2, 0.5]
         """
         self._check_fitted()
         mask = np.asarray(mask, dtype=bool)
@@ -272,6 +380,15 @@ class CauseAnswers(LatentBitsEstimator):
         Returns
         -------
         Zeros
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> zeros = model.missing_vs_off(X, threshold=0.9)
+        >>> sorted(map(str, set(zeros.label)))
+        ['missing', 'off']
         """
         self._check("threshold", threshold, Share())
         self._need_phantom("missing_vs_off")
@@ -307,6 +424,14 @@ class CauseAnswers(LatentBitsEstimator):
         -------
         list of dict
             With row, feature, value and wrong (the probability that the value is wrong), the worst first.
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> [cell["value"] for cell in model.suspicious(X, top=2)]
+        [0, 0]
         """
         self._check("top", top, Whole(0))
         self._check_fitted()
@@ -346,6 +471,14 @@ class CauseAnswers(LatentBitsEstimator):
         list of dict
             With row, rank, feature, phantom (u), content (c), lost (m), probability (P) and note: rows without any
             one get the list of the whole table and say so.
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> model.expand(X, rows=[4], top=1)[0]["feature"]
+        'genital_thrush'
         """
         self._check("top", top, Whole(1))
         fields = ("phantom", "content", "lost", "probability")
@@ -394,5 +527,29 @@ class CauseAnswers(LatentBitsEstimator):
         ]
 
     def expand_frame(self, X: Any, rows: Any = None, top: int = 10, by: str | None = None) -> Any:
-        """:meth:`expand` as a pandas frame."""
+        """:meth:`expand` as a pandas frame.
+
+        Parameters
+        ----------
+        X : table
+        rows : sequence of int, optional
+            By default all.
+        top : int
+            Features per row.
+        by : str
+            What they are ranked by, as in :meth:`expand`.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+        >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+        >>> model.expand_frame(X, rows=[4], top=2)[["row", "rank", "feature"]]
+           row  rank         feature
+        0    4     1  genital_thrush
+        """
         return frame_of(self.expand(X, rows, top, by))

@@ -38,6 +38,14 @@ class LatentBitsEstimator(StreamingMixin, RankingMixin, TransformerMixin, Callba
         Returns
         -------
         (n_rows, n_components) array, a lazy one of Dask for a table of Dask
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.transform(X).shape
+        (101, 3)
         """
         return self._by_rows(X, "represent")
 

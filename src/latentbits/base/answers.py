@@ -43,6 +43,14 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, FillingMixin, ComponentsMixi
         Returns
         -------
         (n_rows,) array of nats, a lazy one of Dask for a table of Dask
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.score_samples(X)[:2].round(2)
+        array([-4.39, -2.79])
         """
         return self._by_rows(X, "log_prob")
 
@@ -58,6 +66,14 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, FillingMixin, ComponentsMixi
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> round(model.score(X), 2), model.score_kind_
+        (-5.68, 'exact')
         """
         asked = self._ask(X, sample_weight)
         total, weight = asked.total(Scored(asked.model.log_prob))
@@ -95,6 +111,15 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, FillingMixin, ComponentsMixi
         -------
         Explanation
             With one entry per cell; ``to_frame()`` gives a pandas frame.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_votes().frame.dropna(how="all")
+        >>> model = BernoulliMixture(2, n_init=1, random_state=0).fit(X)
+        >>> model.explain(X, cells=([0], ["crime"])).to_frame()[["value", "probability", "surprise"]].round(2)
+           value  probability  surprise
+        0      1         0.97      0.03
         """
         asked = self._ask(X)
         source = asked.sweep.source
@@ -188,6 +213,14 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, FillingMixin, ComponentsMixi
         Returns
         -------
         (n, n_features) array of 0 and 1, and the causes if asked for
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.sample(2, random_state=0).shape
+        (2, 15)
         """
         self._check("return_causes", return_causes, Flag())
         rng = self._drawing(n, random_state)
@@ -222,13 +255,46 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, FillingMixin, ComponentsMixi
 
         p is ``n_free_``.  In families whose rows have parameters of their own (``criterion`` is "cells") p grows with
         the number of rows, and neither BIC nor AIC has a theory: choose by hidden cells.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> round(model.bic(X))
+        1364
         """
         value, n = self._log_likelihood(X)
         return float(-2 * value + self.n_free_ * np.log(n))
 
     @available_if(lambda self: self._has("aic"))
     def aic(self, X: Any) -> float:
-        """Akaike information criterion, smaller is better: -2 log L + 2 p."""
+        """Akaike information criterion, smaller is better: -2 log L + 2 p.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> round(model.aic(X))
+        1241
+        """
         return -2 * self._log_likelihood(X)[0] + 2 * self.n_free_
 
     def _given_unknowns(self, values: Any) -> Any:
@@ -255,6 +321,14 @@ class AnswersMixin(ClassNamePrefixFeaturesOutMixin, FillingMixin, ComponentsMixi
         Returns
         -------
         array of str
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.get_feature_names_out().tolist()
+        ['class 1', 'class 2', 'class 3']
         """
         try:
             super().get_feature_names_out(input_features)  # scikit-learn's checks

@@ -38,7 +38,14 @@ class AveragingMixin(FittingMixin):
 
     @property
     def criterion(self) -> str:
-        """By which the number of components is chosen if nothing else is asked for."""
+        """By which the number of components is chosen if nothing else is asked for.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture
+        >>> BernoulliMixture().criterion
+        'bic'
+        """
         return "cells" if self.average_restarts else "bic"
 
     @property
@@ -47,7 +54,22 @@ class AveragingMixin(FittingMixin):
         return getattr(self._model, "best", self._model)
 
     def set_params(self, **params: Any) -> Any:
-        """Set options; the rule of averaging also of a fitted estimator."""
+        """Set options; the rule of averaging also of a fitted estimator.
+
+        Parameters
+        ----------
+        **params : options by name
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture
+        >>> BernoulliMixture(2).set_params(n_components=3).n_components
+        3
+        """
         super().set_params(**params)
         if hasattr(getattr(self, "_model", None), "held"):
             self._check_some("average")

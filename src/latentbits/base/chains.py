@@ -68,6 +68,13 @@ class ChainsMixin(FittingMixin):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> DPBernoulliMixture(n_chains=1, n_warmup=20, n_draws=20, random_state=0).fit(X).draws_.labels.shape
+        (1, 20, 101)
         """
         self._check_options()
         with callback_management_context(self):

@@ -45,7 +45,16 @@ class ComponentsMixin(NotebookMixin, Shell):
 
     @property
     def component_names_(self) -> list[str]:
-        """What the components are called: the family's noun and a number from 1, or what :meth:`name_components` was told."""
+        """What the components are called: the family's noun and a number from 1, or what :meth:`name_components` was told.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.component_names_
+        ['class 1', 'class 2', 'class 3']
+        """
         self._check_fitted()
         given = getattr(self, "given_names_", {})
         return [given.get(k + 1, name) for k, name in enumerate(numbered(self._noun, self._n_named()))]
@@ -164,6 +173,15 @@ class ComponentsMixin(NotebookMixin, Shell):
         -------
         list of dict
             With component (its name), weight, rank, feature, probability, marginal and lift.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> row = model.components_table(top=1)[0]
+        >>> row["component"], row["feature"]
+        ('class 1', 'milk')
         """
         self._check_fitted()
         self._check("top", top, Whole(0))
@@ -200,11 +218,30 @@ class ComponentsMixin(NotebookMixin, Shell):
         Returns
         -------
         pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.components_frame(top=1)[["component", "feature", "probability"]].round(2)
+          component   feature  probability
+        0   class 1      milk         0.99
+        1   class 2  airborne         0.68
+        2   class 3   aquatic         0.83
         """
         return frame_of(self.components_table(top))
 
     def restarts_frame(self) -> Any:
-        """How every start ended, as a pandas frame."""
+        """How every start ended, as a pandas frame.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> BernoulliMixture(3, n_init=2, random_state=0).fit(X).restarts_frame().shape[0]
+        2
+        """
         self._check_fitted()
         return frame_of(getattr(self, "restarts_", []))
 
@@ -214,6 +251,14 @@ class ComponentsMixin(NotebookMixin, Shell):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> print(model.summary().splitlines()[0])
+        BernoulliMixture with 3 classes on 15 features
         """
         self._check_fitted()
         lines = [f"{self._name} with {family_of(type(self)).counted(self._size)} on {self.n_features_in_} features"]
@@ -250,6 +295,15 @@ class ComponentsMixin(NotebookMixin, Shell):
 
     @property
     def n_free_(self) -> int:
-        """Number of free parameters."""
+        """Number of free parameters.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.n_free_  # three weights that sum to one, and a probability for every class and column
+        47
+        """
         self._check_fitted()
         return int(self._model.n_free(self._params))

@@ -37,6 +37,16 @@ class FillingMixin(TablesMixin):
         -------
         (n_rows, n_features) table of the kind of X, or (n_cells,) array if ``cells`` is given
             A frame for a frame, a lazy Dask table for one of Dask's, else an array.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_votes().frame.dropna(how="all")
+        >>> model = BernoulliMixture(2, n_init=1, random_state=0).fit(X)
+        >>> model.reconstruct(X).shape
+        (434, 16)
+        >>> model.reconstruct(X, cells=([0], ["crime"])).round(2)
+        array([0.97])
         """
         self._check_fitted()
         if cells is None:
@@ -84,6 +94,16 @@ class FillingMixin(TablesMixin):
         (n_rows, n_features) table of the kind of X
             A pandas, polars or pyarrow frame for one of these, sparse (CSR) for a sparse table, a lazy Dask table for one of
             Dask's, else an array.  Cells are floats, with ``how="mode"`` and "sample", too.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_votes().frame.dropna(how="all")
+        >>> model = BernoulliMixture(2, n_init=1, random_state=0).fit(X)
+        >>> model.impute(X.iloc[:1]).iloc[0, :3].round(2).tolist()
+        [0.0, 1.0, 0.0]
+        >>> model.impute(X.iloc[:1], how="mode").iloc[0, :3].tolist()
+        [0.0, 1.0, 0.0]
         """
         self._check_fitted()
         self._check("how", how, OneOf(FILLS))

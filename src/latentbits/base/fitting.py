@@ -100,6 +100,13 @@ class FittingMixin(DoubtsMixin):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture
+        >>> X = [[1, 1, 0], [1, None, 0], [0, 0, 1]]
+        >>> BernoulliMixture(2, random_state=0).fit(X, sample_weight=[2, 1, 1]).n_features_in_
+        3
         """
         self._check_options()
         with callback_management_context(self):

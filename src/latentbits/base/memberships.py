@@ -35,6 +35,14 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         -------
         (n_rows,) array of int
             Places in ``components_``, from 0; ``component_names_`` has the names, in that order.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.predict(X)[:5].tolist()
+        [0, 0, 2, 0, 0]
         """
         return self._by_rows(X, MostProbable)
 
@@ -48,11 +56,37 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         Returns
         -------
         (n_rows, n_components) array whose rows sum to one
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.predict_proba(X)[0].round(2).tolist()
+        [1.0, 0.0, 0.0]
         """
         return self._by_rows(X, "memberships")
 
     def fit_predict(self, X: Any, y: Any = None, **fit_options: Any) -> Any:
-        """Fit, then the most probable class of every row."""
+        """Fit, then the most probable class of every row.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        **fit_options
+            Passed to ``fit``.
+
+        Returns
+        -------
+        (n_rows,) array of component numbers
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture
+        >>> BernoulliMixture(2, random_state=0).fit_predict([[1, 1, 0], [1, 1, 0], [0, 0, 1]]).tolist()
+        [0, 0, 1]
+        """
         return self.fit(X, y, **fit_options).predict(X)
 
     def relative_entropy(self, X: Any) -> float:
@@ -65,6 +99,14 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> round(model.relative_entropy(X), 2)
+        0.98
         """
         asked = self._ask(X)
         total, n_rows = asked.total(_Clarity(asked.model))
@@ -84,6 +126,15 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         list of dict
             With feature, component (its name), probability, ones (expected ones in the class) and rows (expected
             known cells).
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> row = model.profile_table(X)[0]
+        >>> row["feature"], round(row["probability"], 2)
+        ('hair', 0.94)
         """
         called, names = self._component_names(), getattr(self, "feature_names_in_", None)
         names = list(range(self.n_features_in_)) if names is None else [str(name) for name in names]
@@ -106,7 +157,25 @@ class MembershipsMixin(FittingMixin, AnswersMixin):
         ]
 
     def profile_frame(self, X: Any = None) -> Any:
-        """:meth:`profile_table` as a pandas frame."""
+        """:meth:`profile_table` as a pandas frame.
+
+        Parameters
+        ----------
+        X : table, optional
+            The rows to count; by default the counts expected for the rows of the fit.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.profile_frame(X).shape
+        (45, 5)
+        """
         return frame_of(self.profile_table(X))
 
 

@@ -49,6 +49,16 @@ class RankingMixin(AnswersMixin):
         -------
         Explanation
             The most surprising cell first.
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.surprising(X, 2).to_frame()[["row", "column", "value", "probability"]].round(3)
+           row   column  value  probability
+        0   63  toothed      0        0.966
+        1   63     eggs      1        0.038
         """
         self._check("n", n, Whole(1))
         asked = self._ask(X)
@@ -85,6 +95,15 @@ class RankingMixin(AnswersMixin):
             With row, rank, feature, value (0, or None if unknown), probability, marginal (share of ones of the column),
             because (the component that would explain most of the one, or "leak" for causes outside the components) and
             share (how much of it).
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> found = model.recommend(X, rows=[0], n=1)[0]
+        >>> found["feature"], round(found["probability"], 2)
+        ('tail', 0.85)
         """
         self._check("n", n, Whole(1))
         asked = self._ask(X)
@@ -111,7 +130,30 @@ class RankingMixin(AnswersMixin):
 
     @available_if(lambda self: self._has("explain"))
     def recommend_frame(self, X: Any, rows: Any = None, n: int = 10) -> Any:
-        """:meth:`recommend` as a pandas frame."""
+        """:meth:`recommend` as a pandas frame.
+
+        Parameters
+        ----------
+        X : table
+        rows : sequence of int, optional
+            By default all.
+        n : int
+            Recommendations per row.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> model.recommend_frame(X, rows=[0], n=2)[["feature", "probability", "because"]].round(2)
+            feature  probability  because
+        0      tail         0.85  class 1
+        1  domestic         0.19  class 1
+        """
         return frame_of(self.recommend(X, rows, n))
 
     def _row_numbers(self, rows: Any, source: Source) -> Places:

@@ -26,7 +26,23 @@ MOST_STEPS = 30
 
 
 class Errors(NamedTuple):
-    """Errors of predictions of hidden ratings: of every rating, and their means."""
+    """Errors of predictions of hidden ratings: of every rating, and their means.
+
+    Parameters
+    ----------
+    errors : (n,) array
+        Absolute errors of the hidden ratings.
+    mae, rmse : float
+        Mean absolute error, root of the mean squared error.
+    mae_se, rmse_se : float
+        Their standard errors.
+
+    Examples
+    --------
+    >>> from latentbits.base.recommending import Errors
+    >>> Errors._fields[:3]
+    ('errors', 'mae', 'rmse')
+    """
 
     errors: Float
     mae: float
@@ -210,6 +226,17 @@ class RecommendingMixin(FittingMixin, AnswersMixin):
         -------
         Errors
             ``errors`` of all predictions in a fixed order, ``mae``, ``rmse`` and their standard errors.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussRecommender
+        >>> users, items = np.repeat(np.arange(30), 4), np.tile(np.arange(6), 20)
+        >>> ratings = np.where(users % 2 == items % 2, 5.0, 2.0)
+        >>> model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, ratings))
+        >>> found = model.evaluate_all_but_one((users, items, ratings), folds=2)
+        >>> len(found.errors), found.mae <= found.rmse
+        (90, True)
         """
         self._check("folds", folds, Whole(2))
         self._check("repeats", repeats, Whole(1))

@@ -23,6 +23,13 @@ class RowStateMixin(AnswersMixin):
         Returns
         -------
         (n_rows,) array of nats at the best unknowns
+
+        Examples
+        --------
+        >>> from latentbits import AspectBernoulli, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> AspectBernoulli(3, n_init=1, random_state=0).fit(X).fold_in_scores(X).shape
+        (101,)
         """
         return self._by_rows(X, "fold_in")
 

@@ -36,6 +36,16 @@ class SavesMixin(OptionsMixin):
         Parameters
         ----------
         path : path
+
+        Examples
+        --------
+        >>> import tempfile, latentbits
+        >>> from pathlib import Path
+        >>> model = latentbits.BernoulliMixture(2, random_state=0).fit([[1, 0], [0, 1]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder) / "model.latentbits")
+        ...     latentbits.load(Path(folder) / "model.latentbits").n_components
+        2
         """
         check_is_fitted(self)
         persist.check_path(path)

@@ -44,6 +44,14 @@ class StreamingMixin(FittingMixin):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> stream = BernoulliMixture(2, random_state=0)
+        >>> stream.partial_fit(X[:50]).partial_fit(X[50:]).weight_seen_
+        101.0
         """
         self._check_options()
         first = getattr(self, "_params", None) is None

@@ -136,6 +136,16 @@ class BernoulliGaussClassifier(ClassifierMixin, NotebookMixin, SavesMixin, Optim
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussClassifier
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> y = np.repeat(["ham", "spam"], 6)
+        >>> model = BernoulliGaussClassifier(1, n_keywords=3, random_state=0).fit(X, y)
+        >>> model.classes_.tolist()
+        ['ham', 'spam']
         """
         self._check_options()
         name = self._name
@@ -302,7 +312,26 @@ class BernoulliGaussClassifier(ClassifierMixin, NotebookMixin, SavesMixin, Optim
         )
 
     def joint_log_scores(self, X: Any) -> Any:
-        """log prior + log Pr(row | class) (n_rows, n_classes)."""
+        """log prior + log Pr(row | class) (n_rows, n_classes).
+
+        Parameters
+        ----------
+        X : table of numbers
+
+        Returns
+        -------
+        (n_rows, n_classes) array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussClassifier
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> y = np.repeat(["ham", "spam"], 6)
+        >>> model = BernoulliGaussClassifier(1, n_keywords=3, random_state=0).fit(X, y)
+        >>> model.joint_log_scores(X).shape
+        (12, 2)
+        """
         check_is_fitted(self, "estimators_")
         rows = whole_table(_opened(self, X))
         scores = [estimator.score_samples(rows) for estimator in self.estimators_]
@@ -318,6 +347,16 @@ class BernoulliGaussClassifier(ClassifierMixin, NotebookMixin, SavesMixin, Optim
         Returns
         -------
         array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussClassifier
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> y = np.repeat(["ham", "spam"], 6)
+        >>> model = BernoulliGaussClassifier(1, n_keywords=3, random_state=0).fit(X, y)
+        >>> model.decision_function(X).shape
+        (12,)
         """
         scores = self.joint_log_scores(X)
         return scores[:, 1] - scores[:, 0] - self.threshold_ if len(self.classes_) == 2 else scores
@@ -332,12 +371,41 @@ class BernoulliGaussClassifier(ClassifierMixin, NotebookMixin, SavesMixin, Optim
         Returns
         -------
         (n_rows,) array of classes
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussClassifier
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> y = np.repeat(["ham", "spam"], 6)
+        >>> model = BernoulliGaussClassifier(1, n_keywords=3, random_state=0).fit(X, y)
+        >>> model.predict(X)[[0, 11]].tolist()
+        ['ham', 'spam']
         """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the class probabilities; overconfident."""
+        """Logarithms of the class probabilities; overconfident.
+
+        Parameters
+        ----------
+        X : table of numbers
+
+        Returns
+        -------
+        (n_rows, n_classes) array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussClassifier
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> y = np.repeat(["ham", "spam"], 6)
+        >>> model = BernoulliGaussClassifier(1, n_keywords=3, random_state=0).fit(X, y)
+        >>> model.predict_log_proba(X).shape
+        (12, 2)
+        """
         scores = self.joint_log_scores(X)
         if len(self.classes_) == 2:
             scores[:, 1] -= self.threshold_
@@ -353,6 +421,16 @@ class BernoulliGaussClassifier(ClassifierMixin, NotebookMixin, SavesMixin, Optim
         Returns
         -------
         (n_rows, n_classes) array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussClassifier
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> y = np.repeat(["ham", "spam"], 6)
+        >>> model = BernoulliGaussClassifier(1, n_keywords=3, random_state=0).fit(X, y)
+        >>> model.predict_proba(X)[0].round(2).tolist()
+        [1.0, 0.0]
         """
         return np.exp(self.predict_log_proba(X))
 
@@ -368,6 +446,16 @@ class BernoulliGaussClassifier(ClassifierMixin, NotebookMixin, SavesMixin, Optim
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussClassifier
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> y = np.repeat(["ham", "spam"], 6)
+        >>> model = BernoulliGaussClassifier(1, n_keywords=3, random_state=0).fit(X, y)
+        >>> model.score(X, y)
+        1.0
         """
         predicted = self.predict(X)
         weights = check_weights(sample_weight, len(predicted), self._name)
@@ -389,6 +477,16 @@ class BernoulliGaussClassifier(ClassifierMixin, NotebookMixin, SavesMixin, Optim
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussClassifier
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> y = np.repeat(["ham", "spam"], 6)
+        >>> model = BernoulliGaussClassifier(1, n_keywords=3, random_state=0).fit(X, y)
+        >>> model.tune_threshold(X, y, false_positives=0.01).score(X, y)
+        1.0
         """
         check_is_fitted(self, "estimators_")
         if len(self.classes_) != 2:

@@ -316,6 +316,15 @@ class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):
         Returns
         -------
         (n_rows, n_components) array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussMixture
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> model = BernoulliGaussMixture(2, n_keywords=3, n_init=1, random_state=0).fit(X)
+        >>> model.predict_log_proba(X).shape
+        (12, 2)
         """
         return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
 
@@ -329,6 +338,15 @@ class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):
         Returns
         -------
         (n_rows, n_features) sparse array of bool
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussMixture
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> model = BernoulliGaussMixture(2, n_keywords=3, n_init=1, random_state=0).fit(X)
+        >>> model.keyword_mask(X).shape
+        (12, 6)
         """
         import scipy.sparse as sp
 
@@ -353,6 +371,15 @@ class BernoulliGaussMixture(GivenFloors, OptimiserOptions, LatentBitsEstimator):
         -------
         list of dict
             With rank, feature, probability, marginal, mean and sd (of its value as a keyword).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussMixture
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> model = BernoulliGaussMixture(2, n_keywords=3, n_init=1, random_state=0).fit(X)
+        >>> [row["feature"] for row in model.top_keywords(0, 3)]
+        ['0', '1', '2']
         """
         self._check_fitted()
         component = self._component_index(component)

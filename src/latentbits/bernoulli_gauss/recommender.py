@@ -188,6 +188,25 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         """The tastes as rows of a table: the ``top`` items of each that it rates higher than everybody does.
 
         As in every family, with feature (the item), loading (scaled mean above everybody's) and marginal (that).
+
+        Parameters
+        ----------
+        top : int
+            Items per taste.
+
+        Returns
+        -------
+        list of dict
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussRecommender
+        >>> users, items = np.repeat(np.arange(30), 4), np.tile(np.arange(6), 20)
+        >>> ratings = np.where(users % 2 == items % 2, 5.0, 2.0)
+        >>> model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, ratings))
+        >>> model.components_table(top=1)[0]["component"]
+        'taste 1'
         """
         self._check_fitted()
         self._check("top", top, Whole(0))
@@ -247,6 +266,16 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         Returns
         -------
         (n,) array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussRecommender
+        >>> users, items = np.repeat(np.arange(30), 4), np.tile(np.arange(6), 20)
+        >>> ratings = np.where(users % 2 == items % 2, 5.0, 2.0)
+        >>> model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, ratings))
+        >>> model.predict([0, 0], [0, 1]).round(0).tolist()
+        [3.0, 4.0]
         """
         self._check_fitted()
         rows, columns = self._pairs(users, items)
@@ -295,6 +324,16 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         -------
         (n, n_steps) array
             In the order of ``scale_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussRecommender
+        >>> users, items = np.repeat(np.arange(30), 4), np.tile(np.arange(6), 20)
+        >>> ratings = np.where(users % 2 == items % 2, 5.0, 2.0)
+        >>> model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, ratings))
+        >>> float(model.predict_distribution([0], [1]).sum().round(6))
+        1.0
         """
         self._check_fitted()
         if self.scale_ is None:
@@ -311,6 +350,16 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         Returns
         -------
         (n_components,) array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussRecommender
+        >>> users, items = np.repeat(np.arange(30), 4), np.tile(np.arange(6), 20)
+        >>> ratings = np.where(users % 2 == items % 2, 5.0, 2.0)
+        >>> model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, ratings))
+        >>> model.fold_in({0: 5, 1: 2}).shape
+        (2,)
         """
         self._check_fitted()
         return self._tastes(self._one_user(ratings), np.array([0]), np.array([-1]))[0][0]
@@ -346,6 +395,16 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         -------
         list of dict
             With rank, item, rating (the mean), sd and support.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussRecommender
+        >>> users, items = np.repeat(np.arange(30), 4), np.tile(np.arange(6), 20)
+        >>> ratings = np.where(users % 2 == items % 2, 5.0, 2.0)
+        >>> model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, ratings))
+        >>> model.recommend(0, n=1, exclude_seen=False)[0]["rank"]
+        1
         """
         self._check_fitted()
         self._check("n", n, Whole(1))
@@ -388,5 +447,29 @@ class BernoulliGaussRecommender(RecommendingMixin, OptimiserOptions, LatentBitsE
         ]
 
     def recommend_frame(self, user: Any = None, n: int = 10, **options: Any) -> Any:  # type: ignore[override]
-        """:meth:`recommend` as a pandas frame."""
+        """:meth:`recommend` as a pandas frame.
+
+        Parameters
+        ----------
+        user : object
+            As in the ratings.
+        n : int
+            Recommendations.
+        **options
+            As in :meth:`recommend`.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussRecommender
+        >>> users, items = np.repeat(np.arange(30), 4), np.tile(np.arange(6), 20)
+        >>> ratings = np.where(users % 2 == items % 2, 5.0, 2.0)
+        >>> model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, ratings))
+        >>> len(model.recommend_frame(0, n=2, exclude_seen=False))
+        2
+        """
         return frame_of(self.recommend(user, n, **options))

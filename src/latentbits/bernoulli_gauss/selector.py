@@ -109,6 +109,14 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, NotebookMixin, S
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussSelector
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> int(BernoulliGaussSelector(max_features=4).fit(X).get_support().sum())
+        4
         """
         self._check_options()
         if self.prefit:
@@ -163,6 +171,14 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, NotebookMixin, S
         Returns
         -------
         (n_rows, n_kept) table, a lazy one of Dask for one of Dask's
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussSelector
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> BernoulliGaussSelector(max_features=4).fit(X).transform(X).shape
+        (12, 4)
         """
         if is_dask(X):
             return self._kept_lazily(X)
@@ -188,6 +204,15 @@ class BernoulliGaussSelector(SelectorMixin, MetaEstimatorMixin, NotebookMixin, S
         Returns
         -------
         (n_rows, n_features) table
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import BernoulliGaussSelector
+        >>> X = np.kron(np.eye(2), np.ones((6, 3))) + 0.1 * np.arange(6)
+        >>> selector = BernoulliGaussSelector(max_features=4).fit(X)
+        >>> selector.inverse_transform(selector.transform(X)).shape
+        (12, 6)
         """
         return self._asked(super().inverse_transform, X)
 

@@ -67,7 +67,30 @@ SUFFIXES = {
 
 @dataclass(frozen=True)
 class Table:
-    """A table from a file: its reader, and the id and label columns that were set aside."""
+    """A table from a file: its reader, and the id and label columns that were set aside.
+
+    Parameters
+    ----------
+    reader : object
+        What gives the rows.
+    ids : list or None
+        Names of the rows.
+    id_name : str or None
+        Name of the column that they came from.
+    labels : dict
+        Label columns by name.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from latentbits.data import read_table
+    >>> place = Path(tempfile.mkdtemp()) / "survey.csv"
+    >>> _ = place.write_text("who,tea,milk\\nann,yes,no\\nbob,no,?\\n")
+    >>> table = read_table(place, id_column="who")
+    >>> table.shape, table.columns, list(table.ids)
+    ((2, 2), ['tea', 'milk'], ['ann', 'bob'])
+    """
 
     reader: Reader
     ids: list[str] | None = None
@@ -227,6 +250,16 @@ def read_table(
     -------
     Table
         With ``shape``, ``columns``, ``ids``, ``labels`` and a ``reader`` that any estimator accepts as X.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> place = Path(tempfile.mkdtemp()) / "survey.csv"
+    >>> _ = place.write_text("who,region,tea,milk\\nann,north,yes,no\\nbob,south,no,?\\n")
+    >>> table = read_table(place, id_column="who", label_columns=["region"])
+    >>> table.columns, list(table.labels["region"])
+    (['tea', 'milk'], ['north', 'south'])
     """
     if not isinstance(binarize, Reals):
         check_threshold(binarize)

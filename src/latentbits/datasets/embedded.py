@@ -28,6 +28,12 @@ class Dataset:
         Class of every row, where the set has one.
     description : str
         What it is and whom to cite.
+
+    Examples
+    --------
+    >>> zoo = load("zoo")
+    >>> zoo.data.shape, len(zoo.feature_names), zoo.target[:2].tolist()
+    ((101, 15), 15, ['mammal', 'mammal'])
     """
 
     data: np.ndarray
@@ -37,7 +43,13 @@ class Dataset:
 
     @property
     def frame(self) -> Any:
-        """The table as a pandas frame."""
+        """The table as a pandas frame.
+
+        Examples
+        --------
+        >>> load("zoo").frame.columns[:2].tolist()
+        ['hair', 'feathers']
+        """
         import pandas as pd
 
         return pd.DataFrame(self.data, columns=self.feature_names)
@@ -131,20 +143,45 @@ def load_votes() -> Dataset:
 
 
 def load_zoo() -> Dataset:
-    """101 animals × 15 traits."""
+    """101 animals × 15 traits.
+
+    Examples
+    --------
+    >>> zoo = load_zoo()
+    >>> zoo.data.shape, zoo.feature_names[:2]
+    ((101, 15), ['hair', 'feathers'])
+    """
     return load("zoo")
 
 
 def load_diabetes_symptoms() -> Dataset:
-    """520 patients × 14 symptoms."""
+    """520 patients × 14 symptoms.
+
+    Examples
+    --------
+    >>> load_diabetes_symptoms().data.shape
+    (520, 14)
+    """
     return load("diabetes")
 
 
 def load_spect_heart() -> Dataset:
-    """267 cardiac scans × 22 findings."""
+    """267 cardiac scans × 22 findings.
+
+    Examples
+    --------
+    >>> load_spect_heart().data.shape
+    (267, 22)
+    """
     return load("spect")
 
 
 def load_plants() -> Dataset:
-    """1814 plant genera × 70 regions of North America."""
+    """1814 plant genera × 70 regions of North America.
+
+    Examples
+    --------
+    >>> load_plants().data.shape
+    (1814, 70)
+    """
     return load("plants")

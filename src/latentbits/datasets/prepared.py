@@ -130,6 +130,24 @@ def fetch(name: str) -> Path:
     """The checked file of a prepared set.
 
     The sets are conversions of public data that may not be redistributed with the package; nothing is downloaded.
+
+    Parameters
+    ----------
+    name : str
+        A name of ``latentbits data list``.
+
+    Returns
+    -------
+    Path of the file
+
+    Examples
+    --------
+    >>> from latentbits.errors import LatentBitsError
+    >>> try:
+    ...     fetch("no such set")
+    ... except LatentBitsError as error:
+    ...     print(type(error).__name__)
+    InputError
     """
     path = find(name)
     if path is None:
@@ -144,7 +162,26 @@ def fetch(name: str) -> Path:
 
 
 def load_debd(name: str) -> dict[str, Any]:
-    """The train, valid and test tables of a density-estimation benchmark, as bytes of 0 and 1."""
+    """The train, valid and test tables of a density-estimation benchmark, as bytes of 0 and 1.
+
+    Parameters
+    ----------
+    name : str
+        Of the benchmark: "nltcs", "plants", ...
+
+    Returns
+    -------
+    dict of arrays
+
+    Examples
+    --------
+    >>> from latentbits.errors import LatentBitsError
+    >>> try:
+    ...     load_debd("no such set")
+    ... except LatentBitsError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
     with np.load(fetch(f"debd/{name}"), allow_pickle=False) as parts:
         n = int(parts["n_vars"])
         return {split: np.unpackbits(parts[split], axis=1, count=n) for split in ("train", "valid", "test")}

@@ -44,6 +44,18 @@ class Listener:
     """Hears every event; returning True from :meth:`step` asks the fit to stop after this pass.
 
     Chains are told of about once a second, unless somebody wants to hear of ``every_step``.
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture
+    >>> class Counted(Listener):
+    ...     n = 0
+    ...     def step(self, event):
+    ...         self.n += 1
+    >>> counted = Counted()
+    >>> model = BernoulliMixture(2, n_init=1, random_state=0, callbacks=[counted]).fit([[1, 0], [0, 1], [1, 1]])
+    >>> counted.n > 0
+    True
     """
 
     every_step = False
@@ -96,7 +108,19 @@ class InTurn(Listener):
 
 
 class LogLines(Listener):
-    """A log line per restart and every ``every`` passes."""
+    """A log line per restart and every ``every`` passes.
+
+    Parameters
+    ----------
+    every : float
+        Seconds between two lines.
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture
+    >>> BernoulliMixture(2, random_state=0, callbacks=[LogLines()]).fit([[1, 0], [0, 1]]).n_components
+    2
+    """
 
     def __init__(self, every: int = 10) -> None:
         self.every = every
@@ -157,6 +181,12 @@ class ProgressLines(Listener):
         Whether to say how the fit ended, however short it was.
     clock : function
         The time in seconds.
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture
+    >>> BernoulliMixture(2, random_state=0, callbacks=[ProgressLines(first=60)]).fit([[1, 0], [0, 1]]).n_components
+    2
     """
 
     def __init__(
@@ -232,7 +262,19 @@ def in_words(seconds: float) -> str:
 
 
 class TimeLimit(Listener):
-    """Stops the fit after a number of seconds."""
+    """Stops the fit after a number of seconds.
+
+    Parameters
+    ----------
+    seconds : float
+        From the first start on.
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture
+    >>> BernoulliMixture(2, random_state=0, callbacks=[TimeLimit(60)]).fit([[1, 0], [0, 1]]).n_components
+    2
+    """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.seconds, self.clock = seconds, clock
@@ -261,7 +303,22 @@ class Call(Listener):
 
 
 class ProgressBar(Listener):
-    """A bar on the terminal with an estimate of the time left."""
+    """A bar on the terminal with an estimate of the time left.
+
+    Parameters
+    ----------
+    console : rich.console.Console, optional
+        Where it is drawn; standard error by default.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rich.console import Console
+    >>> from latentbits import BernoulliMixture
+    >>> bar = ProgressBar(Console(file=io.StringIO()))
+    >>> BernoulliMixture(2, random_state=0, callbacks=[bar]).fit([[1, 0], [0, 1]]).n_components
+    2
+    """
 
     def __init__(self, console: Any = None) -> None:
         self.console = console

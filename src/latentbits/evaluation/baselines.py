@@ -179,7 +179,22 @@ class IndependentColumns(Baseline):
         return f"IndependentColumns({self.smoothing}, pooled={self.pooled})"
 
     def fit(self, X: Any, sample_weight: Any = None) -> IndependentColumns:
-        """Count."""
+        """Count.
+
+        Parameters
+        ----------
+        X : table
+        sample_weight : (n_rows,) array-like, optional
+
+        Returns
+        -------
+        IndependentColumns
+
+        Examples
+        --------
+        >>> IndependentColumns().fit([[1, 0], [1, None], [0, 0]]).probs_.shape
+        (2,)
+        """
         _check_smoothing(self.smoothing)
         source = self._learn_from(X, sample_weight)
         ones, seen = sweep_of(source, 1).map(_ColumnCounts(), [None] * source.n_blocks, keep_rows=False)[0]

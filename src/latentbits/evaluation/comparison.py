@@ -239,6 +239,23 @@ class Comparison:
         """The settings to read a family with: the smallest size within one standard error of its best, and one start alone.
 
         What predicts best may be twenty classes of which five say nearly the same.
+
+        Parameters
+        ----------
+        name : str
+            As in the table.
+
+        Returns
+        -------
+        Point
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> type(found.readable("mixture")).__name__
+        'Point'
         """
         return _readable(self.candidate(name), self.row(name), self.searches)
 
@@ -376,6 +393,23 @@ class Comparison:
         """The same of models that are named, on the cells that all of them were asked about.
 
         The log-loss is that of the best family in the table, more or less by the difference on these cells.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Members.
+
+        Returns
+        -------
+        Stack
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> list(found.stack_of(["mixture"]).weights)
+        ['mixture']
         """
         names = [one.name for one in self.candidates if one.name in names]  # in one order, whoever asks
         asked = np.isfinite([self.answers[name] for name in (*names, self.best_)]).all(axis=0)

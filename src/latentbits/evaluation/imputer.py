@@ -109,7 +109,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         --------
         >>> from latentbits import Imputer, datasets
         >>> X = datasets.load_votes().frame.iloc[:100]
-        >>> Imputer(["mixture"], time_limit=1, random_state=0).fit(X).features_with_blanks_[:2].tolist()
+        >>> Imputer(["mixture"], time_limit=0.1, random_state=0).fit(X).features_with_blanks_[:2].tolist()
         [0, 1]
         """
         for name, check in self._checks.items():
@@ -167,7 +167,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         --------
         >>> from latentbits import Imputer, datasets
         >>> X = datasets.load_votes().frame.iloc[:100]
-        >>> int(Imputer(["mixture"], time_limit=1, random_state=0).fit(X).transform(X).isna().sum().sum())
+        >>> int(Imputer(["mixture"], time_limit=0.1, random_state=0).fit(X).transform(X).isna().sum().sum())
         0
         """
         return self._completed(X, "mode")
@@ -187,7 +187,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         --------
         >>> from latentbits import Imputer, datasets
         >>> X = datasets.load_votes().frame.iloc[:100]
-        >>> imputer = Imputer(["mixture"], time_limit=1, random_state=0).fit(X)
+        >>> imputer = Imputer(["mixture"], time_limit=0.1, random_state=0).fit(X)
         >>> bool(imputer.transform_proba(X).stack().between(0, 1).all())
         True
         """
@@ -208,7 +208,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         --------
         >>> from latentbits import Imputer, datasets
         >>> X = datasets.load_votes().frame.iloc[:100]
-        >>> imputer = Imputer(["mixture"], time_limit=1, n_imputations=2, random_state=0).fit(X)
+        >>> imputer = Imputer(["mixture"], time_limit=0.1, n_imputations=2, random_state=0).fit(X)
         >>> len(imputer.transform_multiple(X))
         2
         """
@@ -255,7 +255,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         >>> import numpy as np
         >>> from latentbits import Imputer, datasets
         >>> X = datasets.load_votes().data[:100]
-        >>> imputer = Imputer(["mixture"], time_limit=1, add_indicator=True, random_state=0).fit(X)
+        >>> imputer = Imputer(["mixture"], time_limit=0.1, add_indicator=True, random_state=0).fit(X)
         >>> np.array_equal(imputer.inverse_transform(imputer.transform(X)), X, equal_nan=True)
         True
         """
@@ -290,7 +290,7 @@ class Imputer(TransformerMixin, BaseEstimator):
         --------
         >>> from latentbits import Imputer, datasets
         >>> X = datasets.load_votes().frame.iloc[:100, :3]
-        >>> Imputer(["mixture"], time_limit=1, random_state=0).fit(X).get_feature_names_out().tolist()
+        >>> Imputer(["mixture"], time_limit=0.1, random_state=0).fit(X).get_feature_names_out().tolist()
         ['handicapped_infants', 'water_project_cost_sharing', 'adoption_of_the_budget_resolution']
         """
         check_is_fitted(self, "stack_")

@@ -97,7 +97,24 @@ class Plan:
 
     @staticmethod
     def of_sections(found: Mapping[str, Any]) -> Plan:
-        """From the section ``plan`` of a settings file."""
+        """From the section ``plan`` of a settings file.
+
+        Parameters
+        ----------
+        found : dict
+            As it is read from ``run.toml``.
+
+        Returns
+        -------
+        Plan
+
+        Examples
+        --------
+        >>> rows = {"rows": 90, "held": 10, "folds": 1, "budget": 60}
+        >>> parts = {name: {} for name in ("steps", "draws", "ended", "left_out", "grown")}
+        >>> Plan.of_sections({**rows, **parts}).n_rows
+        90
+        """
         try:
             rows = {name: int(found[name]) for name in ("folds", "rows", "held")}
             steps, draws, grown = (

@@ -153,7 +153,7 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         --------
         >>> from latentbits import StackedFill, datasets
         >>> X = datasets.load_zoo().frame
-        >>> StackedFill(["mixture"], time_limit=1, random_state=0).fit(X).log_loss_ < 0.5
+        >>> StackedFill(["mixture"], time_limit=0.1, random_state=0).fit(X).log_loss_ < 0.5
         True
         """
         self._check_options()
@@ -199,6 +199,15 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import latentbits
+        >>> X = latentbits.datasets.load_zoo().frame
+        >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+        >>> stack = latentbits.StackedFill(random_state=0).adopt(found, X, 1.0)
+        >>> round(float(sum(stack.weights_)), 6)
+        1.0
         """
         source, fitted = self._open(X, reset=True), dict(known or {})
         chosen = list(found.stack(self.outside).weights) if names is None else list(names)
@@ -262,7 +271,7 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         >>> from pathlib import Path
         >>> from latentbits import StackedFill, datasets
         >>> X = datasets.load_zoo().frame
-        >>> StackedFill(["mixture"], time_limit=1, random_state=0).fit(X).save(Path(tempfile.mkdtemp()) / "stack.latentbits")
+        >>> StackedFill(["mixture"], time_limit=0.1, random_state=0).fit(X).save(Path(tempfile.mkdtemp()) / "stack.latentbits")
         """
         self._check_fitted()
         outside = [name for name, one in zip(self.member_names_, self.members_) if not isinstance(one, SavesMixin)]

@@ -106,6 +106,17 @@ class Exploration:
         Whether text that a spreadsheet would take for a formula is guarded in CSV tables.
     seconds : dict
         Time of the steps.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import latentbits
+    >>> X = latentbits.datasets.load_zoo().frame
+    >>> place = Path(tempfile.mkdtemp()) / "zoo"
+    >>> found = latentbits.explore(X, place, models=["mixture"], folds=1, budget=0.1)
+    >>> found.winner.title, found.report.name, found.row_name(0)
+    ('Bernoulli mixture (K=2)', 'report.html', 0)
     """
 
     folder: Path

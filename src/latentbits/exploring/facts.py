@@ -31,6 +31,13 @@ class Facts:
     names : list of str
     marginals : (n_columns,) array
         Share of ones among known cells.
+
+    Examples
+    --------
+    >>> from latentbits.data import open_source
+    >>> facts = facts_of(open_source([[0, 1, 1], [1, 0, 0], [1, 0, None]]))
+    >>> facts.n_unknown
+    1
     """
 
     n_rows: int
@@ -53,7 +60,14 @@ class Facts:
         return self.n_rows * self.n_columns
 
     def lines(self) -> list[str]:
-        """The facts in words, those to doubt included."""
+        """The facts in words, those to doubt included.
+
+        Examples
+        --------
+        >>> from latentbits.data.source import open_source
+        >>> facts_of(open_source([[0, 1, 1], [1, 0, 0], [1, 0, None]])).lines()[0]
+        '3 rows × 3 columns; 4 ones (50.0% of the known cells), 1 blanks (11.1%)'
+        """
         known = max(1, self.n_cells - self.n_unknown)
         out = [
             f"{self.n_rows:,} rows × {self.n_columns:,} columns; {self.n_ones:,} ones ({self.n_ones / known:.1%} of the "

@@ -427,6 +427,14 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
         -------
         (n_rows, n_dimensions) array
             Coordinates in [-1, 1].
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.transform(zoo.frame, kind="mode").shape
+        (101, 2)
         """
         self._check_fitted()
         if kind not in ("mean", "mode", "refined"):
@@ -442,6 +450,14 @@ class BinaryGTM(MapAnswers, MembershipsMixin, AcceleratedOptions, BitOptions, La
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> print(model.summary().splitlines()[0])
+        BinaryGTM of 5 × 5 nodes and 10 functions on 15 features
         """
         self._check_fitted()
         used = float(np.exp(-(self.weights_ * np.log(self.weights_)).sum()))

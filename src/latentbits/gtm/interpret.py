@@ -26,7 +26,27 @@ N_REGIONS = 8
 
 
 class Places(NamedTuple):
-    """Where rows are on the map, and how sure that is."""
+    """Where rows are on the map, and how sure that is.
+
+    Parameters
+    ----------
+    mean, mode : (n_rows, L) array
+        The posterior mean and the most probable node.
+    covariance : (n_rows, L, L) array
+        Of the place.
+    entropy, largest : (n_rows,) array
+        Of the responsibilities, and the largest of them.
+    n_modes : (n_rows,) array
+        In how many separate places the row could be.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryGTM, datasets
+    >>> zoo = datasets.load_zoo()
+    >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+    >>> int(model.posterior_summary(zoo.frame).n_modes.min())
+    1
+    """
 
     mean: Float  # (n, L)
     mode: Float  # (n, L) the most probable node
@@ -36,7 +56,16 @@ class Places(NamedTuple):
     n_modes: Any  # (n,) separate nodes that hold more than a tenth; above 1 the mean may lie where the row is not
 
     def to_frame(self) -> Any:
-        """One row per row, as a pandas frame."""
+        """One row per row, as a pandas frame.
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.posterior_summary(zoo.frame).to_frame().shape[0]
+        101
+        """
         axes = "xyz"[: self.mean.shape[1]]
         parts = {axis: self.mean[:, i] for i, axis in enumerate(axes)}
         parts |= {f"mode_{axis}": self.mode[:, i] for i, axis in enumerate(axes)}
@@ -46,7 +75,27 @@ class Places(NamedTuple):
 
 
 class ClassMap(NamedTuple):
-    """Which classes live where: ``mass`` (K, C) expected rows, ``share`` (K, C) of a node's own, or of those around."""
+    """Which classes live where: ``mass`` (K, C) expected rows, ``share`` (K, C) of a node's own, or of those around.
+
+    Parameters
+    ----------
+    classes : (C,) array
+        The labels.
+    mass : (C, M) array
+        Rows of each class at each node.
+    share : (C, M) array
+        The same as shares of the node.
+    model : BinaryGTM
+        The map.
+
+    Examples
+    --------
+    >>> from latentbits import BinaryGTM, datasets
+    >>> zoo = datasets.load_zoo()
+    >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+    >>> model.class_map(zoo.frame, zoo.target).mass.shape
+    (25, 7)
+    """
 
     classes: Any
     mass: Float
@@ -55,15 +104,59 @@ class ClassMap(NamedTuple):
 
     @property
     def labels(self) -> Any:
-        """The class of every node, on the grid."""
+        """The class of every node, on the grid.
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> len(model.class_map(zoo.frame, zoo.target).labels)
+        5
+        """
         return self.classes[self.share.argmax(axis=1)].reshape(self.model.latent_shape_)
 
     def predict_proba(self, X: Any) -> Any:
-        """Class probabilities of rows: those of their nodes."""
+        """Class probabilities of rows: those of their nodes.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows, C) array
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.class_map(zoo.frame, zoo.target).predict_proba(zoo.frame[:3]).shape
+        (3, 7)
+        """
         return self.model.predict_proba(X) @ self.share
 
     def predict(self, X: Any) -> Any:
-        """The most probable class of every row."""
+        """The most probable class of every row.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        (n_rows,) array of labels
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> types = model.class_map(zoo.frame, zoo.target)
+        >>> len(types.predict(zoo.frame[:3]))
+        3
+        """
         return self.classes[self.predict_proba(X).argmax(axis=1)]
 
     def __repr__(self) -> str:
@@ -159,6 +252,14 @@ class MapAnswers(LatentBitsEstimator):
         Returns
         -------
         (n_features, *latent_shape) array
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.component_planes(["milk"]).shape
+        (1, 5, 5)
         """
         self._check_fitted()
         columns = range(self.n_features_in_) if features is None else self._column_numbers(features)
@@ -176,6 +277,14 @@ class MapAnswers(LatentBitsEstimator):
         -------
         (*latent_shape) array
             Large at borders between groups.
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.magnification().shape
+        (5, 5)
         """
         self._needs_smooth("magnification")
         values = np.empty(len(self.latent_points_))
@@ -192,6 +301,14 @@ class MapAnswers(LatentBitsEstimator):
         Returns
         -------
         (*latent_shape) array
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.u_matrix().shape
+        (5, 5)
         """
         self._check_fitted()
         chances = self.components_
@@ -211,6 +328,14 @@ class MapAnswers(LatentBitsEstimator):
         Returns
         -------
         (*latent_shape) array
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.prior_landscape().shape
+        (5, 5)
         """
         self._check_fitted()
         return self.weights_.reshape(self.latent_shape_)
@@ -228,6 +353,14 @@ class MapAnswers(LatentBitsEstimator):
         -------
         ClassMap
             ``classes``, ``mass`` and ``share`` (K, C), ``labels`` on the grid; it also classifies rows (``predict``).
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> round(float((model.class_map(zoo.frame, zoo.target).predict(zoo.frame) == zoo.target).mean()), 1)
+        0.9
         """
         asked = self._ask(X)
         sweep, precomputed = asked.sweep, asked.precomputed
@@ -258,6 +391,14 @@ class MapAnswers(LatentBitsEstimator):
         -------
         Places
             Arrays ``mean``, ``mode``, ``covariance``, ``entropy``, ``largest`` and ``n_modes``.
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.posterior_summary(zoo.frame).mean.shape
+        (101, 2)
         """
         self._check_fitted()
         asked = self._ask(X)
@@ -282,6 +423,14 @@ class MapAnswers(LatentBitsEstimator):
         list of dict
             With component (the name of the node), x, y, z (its place), weight (its prior), rank, feature, probability,
             marginal (over the map) and lift.
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.top_features([0], top=1)[0]["rank"]
+        1
         """
         self._check_fitted()
         self._check("rank", rank, OneOf(("lift", "probability")))
@@ -334,6 +483,14 @@ class MapAnswers(LatentBitsEstimator):
         list of dict
             As :meth:`top_features`, the component being the name of the region; its place is the node nearest
             to the middle of its rows.
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> [row["rank"] for row in model.regions_table(2, top=1)]
+        [1, 1]
         """
         self._check_fitted()
         self._check("n_regions", n_regions, Whole(1))
@@ -350,11 +507,49 @@ class MapAnswers(LatentBitsEstimator):
         return out
 
     def regions_frame(self, n_regions: int = N_REGIONS, top: int = 5) -> Any:
-        """:meth:`regions_table` as a pandas frame."""
+        """:meth:`regions_table` as a pandas frame.
+
+        Parameters
+        ----------
+        n_regions : int
+            How many.
+        top : int
+            Features per region.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.regions_frame(2, top=1)["component"].tolist()
+        ['region 1', 'region 2']
+        """
         return frame_of(self.regions_table(n_regions, top))
 
     def components_table(self, top: int = 10) -> list[dict[str, Any]]:
-        """The nodes as rows of a table: the ``top`` features of each that stand out most (:meth:`top_features`)."""
+        """The nodes as rows of a table: the ``top`` features of each that stand out most (:meth:`top_features`).
+
+        Parameters
+        ----------
+        top : int
+            Features per region.
+
+        Returns
+        -------
+        list of dict
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.components_table(top=1)[0]["component"]
+        'node 1'
+        """
         return self.top_features(top=top)
 
     def _gist_table(self, top: int) -> list[dict[str, Any]]:
@@ -362,7 +557,29 @@ class MapAnswers(LatentBitsEstimator):
         return self.regions_table(top=top)
 
     def top_features_frame(self, nodes: Any = None, top: int = 5, rank: str = "lift") -> Any:
-        """:meth:`top_features` as a pandas frame."""
+        """:meth:`top_features` as a pandas frame.
+
+        Parameters
+        ----------
+        nodes : sequence of int
+            Numbers of nodes.
+        top : int
+            Features.
+        rank : str
+            What they are ranked by, as in :meth:`top_features`.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> len(model.top_features_frame([0], top=3))
+        3
+        """
         return frame_of(self.top_features(nodes, top, rank))
 
     def _nodes(self, nodes: Any) -> Any:
@@ -391,6 +608,14 @@ class MapAnswers(LatentBitsEstimator):
         -------
         (*latent_shape) array of int
             Region of every node; region 0 has most of the rows.
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> len(set(model.regions(3).ravel().tolist()))
+        3
         """
         from sklearn.cluster import AgglomerativeClustering
         from sklearn.feature_extraction.image import grid_to_graph
@@ -423,6 +648,15 @@ class MapAnswers(LatentBitsEstimator):
         -------
         BinaryGTM
             Fitted; ``weight_seen_`` is the expected number of rows in it.
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> part = model.child(zoo.frame, model.regions(2) == 0, latent_shape=(3, 3), random_state=0)
+        >>> part.latent_shape_
+        (3, 3)
         """
         self._check_fitted()
         chosen = self._nodes(nodes)
@@ -444,6 +678,14 @@ class MapAnswers(LatentBitsEstimator):
         Returns
         -------
         (n, n_features) array
+
+        Examples
+        --------
+        >>> from latentbits import BinaryGTM, datasets
+        >>> zoo = datasets.load_zoo()
+        >>> model = BinaryGTM((5, 5), random_state=0).fit(zoo.frame)
+        >>> model.inverse_transform([[0.0, 0.0]]).shape
+        (1, 15)
         """
         self._needs_smooth("inverse_transform")
         n_axes = self.latent_points_.shape[1]

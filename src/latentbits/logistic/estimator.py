@@ -136,5 +136,23 @@ class LogisticPCA(LoadingsTable, RowStateMixin, AcceleratedOptions, BitOptions, 
         self.latent_sample_ = self._params.latent.values
 
     def inverse_transform(self, scores: Any) -> Any:
-        """P(cell = 1) of rows with given scores."""
+        """P(cell = 1) of rows with given scores.
+
+        Parameters
+        ----------
+        scores : (n_rows, n_components) array
+            Places on the scales, as ``transform`` gives them.
+
+        Returns
+        -------
+        (n_rows, n_features) array of P(cell = 1)
+
+        Examples
+        --------
+        >>> from latentbits import LogisticPCA, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = LogisticPCA(1, n_init=1, random_state=0).fit(X)
+        >>> model.inverse_transform([[0.0]]).shape
+        (1, 15)
+        """
         return sigmoid(self._given_unknowns(scores) @ self.components_ + self.offset_)

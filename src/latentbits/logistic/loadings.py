@@ -17,6 +17,22 @@ class LoadingsTable(LatentBitsEstimator):
         """The components as rows of a table: the ``top`` features of each with the largest loadings, of either sign.
 
         As in every family, with weight (its part in the squared loadings) and loading.
+
+        Parameters
+        ----------
+        top : int
+            Columns per scale.
+
+        Returns
+        -------
+        list of dict
+
+        Examples
+        --------
+        >>> from latentbits import LatentTrait, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> LatentTrait(1, n_init=1, random_state=0).fit(X).components_table(top=1)[0]["component"]
+        'scale 1'
         """
         self._check_fitted()
         self._check("top", top, Whole(0))

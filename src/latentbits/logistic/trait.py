@@ -125,10 +125,35 @@ class LatentTrait(LoadingsTable, OptimiserOptions, BitOptions, LatentBitsEstimat
         Returns
         -------
         (n_rows,) array of lower bounds
+
+        Examples
+        --------
+        >>> from latentbits import LatentTrait, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = LatentTrait(1, n_init=1, random_state=0).fit(X)
+        >>> bool((model.bound_samples(X) <= model.score_samples(X) + 1e-6).all())
+        True
         """
         self._check_fitted()
         return self._by_rows(X, "bound")
 
     def inverse_transform(self, scores: Any) -> Any:
-        """P(cell = 1) of rows with given scores."""
+        """P(cell = 1) of rows with given scores.
+
+        Parameters
+        ----------
+        scores : (n_rows, n_components) array
+            Places on the scales, as ``transform`` gives them.
+
+        Returns
+        -------
+        (n_rows, n_features) array of P(cell = 1)
+
+        Examples
+        --------
+        >>> from latentbits import LatentTrait, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> LatentTrait(1, n_init=1, random_state=0).fit(X).inverse_transform([[-1.0], [1.0]]).shape
+        (2, 15)
+        """
         return sigmoid(self._given_unknowns(scores) @ self.components_ + self.offset_)

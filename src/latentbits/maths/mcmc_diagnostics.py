@@ -162,7 +162,17 @@ def smoothed_weights(log_ratios: Float) -> tuple[Float, float]:
 
 
 class PredictiveFit(NamedTuple):
-    """Expected log density of a new row, with its doubts."""
+    """Expected log density of a new row, with its doubts.
+
+    Examples
+    --------
+    >>> from latentbits import DPBernoulliMixture, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+    >>> fit = model.waic(X)
+    >>> len(fit.pointwise), fit.elpd < 0
+    (101, True)
+    """
 
     elpd: float  # sum over rows, nats
     standard_error: float
@@ -180,7 +190,17 @@ class PredictiveFit(NamedTuple):
 
     @property
     def per_row(self) -> float:
-        """Nats per row."""
+        """Nats per row.
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> fit = model.waic(X)
+        >>> abs(fit.per_row - fit.elpd / 101) < 1e-9
+        True
+        """
         return self.elpd / len(self.pointwise)
 
 

@@ -48,6 +48,14 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         Returns
         -------
         str
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> print(model.summary().splitlines()[0])
+        DPBernoulliMixture on 101 rows and 15 features: 2 chains, 20 draws kept of each after 20 sweeps of warm-up
         """
         self._check_fitted()
         draws, (n_chains, n_draws, n_rows) = self.draws_, self.draws_.labels.shape
@@ -67,7 +75,16 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         return "\n".join([*lines, *self._told_names()])
 
     def diagnostics_frame(self) -> Any:
-        """R-hat and effective sample sizes, as a pandas frame."""
+        """R-hat and effective sample sizes, as a pandas frame.
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> "rhat" in model.diagnostics_frame().columns
+        True
+        """
         self._check_fitted()
         return frame_of(self.diagnostics_)
 
@@ -120,6 +137,14 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         Returns
         -------
         (n_rows,) array of probabilities
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> bool((model.novelty(X) <= 1).all())
+        True
         """
         self._check_fitted()
         if not self.include_new:
@@ -139,6 +164,14 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         Returns
         -------
         (m, m) array
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> model.coclustering(rows=[0, 1]).shape
+        (2, 2)
         """
         self._check_fitted()
         n_chains, _, n_rows = self.draws_.labels.shape
@@ -166,6 +199,15 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         -------
         (2, n_components, n_features) array
             Lower and upper ends.
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> low, high = model.credible_intervals()[:2]
+        >>> bool((low <= high).all())
+        True
         """
         from scipy.stats import beta as beta_law
 
@@ -187,6 +229,14 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
             The table that was fitted.
         random_state : int, RandomState or None
             By default the estimator's own.
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> model.log_likelihood_draws(X).shape[-1]
+        101
         """
         self._check_fitted()
         source = self._open(X, reset=False)
@@ -221,11 +271,37 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         PredictiveFit
             ``elpd`` and its standard error; ``pareto_k`` above min(0.7, 1 - 1 / log10 of the
             number of draws) marks rows for which it cannot be trusted.
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> model.loo(X).elpd < 0
+        True
         """
         return loo(self.log_likelihood_draws(X))
 
     def waic(self, X: Any) -> PredictiveFit:
-        """The widely applicable information criterion as expected log density; see :meth:`loo`."""
+        """The widely applicable information criterion as expected log density; see :meth:`loo`.
+
+        Parameters
+        ----------
+        X : table
+            The fitted rows.
+
+        Returns
+        -------
+        PredictiveFit
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> model.waic(X).elpd < 0
+        True
+        """
         return waic(self.log_likelihood_draws(X))
 
     def log_evidence(
@@ -249,6 +325,14 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         -------
         Evidence
             ``value`` and ``standard_error`` in nats.
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> model.log_evidence(X, n_runs=2, n_steps=5, random_state=0).value < 0
+        True
         """
         from .evidence import log_evidence
 
@@ -270,6 +354,14 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
     def trace_table(self) -> list[dict[str, Any]]:
         """Every sweep of every chain, as rows with chain, sweep, log_joint, n_blocks, largest, entropy, alpha, beta,
         gamma.
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> sorted(model.trace_table()[0])[:2]
+        ['alpha', 'beta']
         """
         self._check_fitted()
         return [
@@ -280,7 +372,16 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         ]
 
     def trace_frame(self) -> Any:
-        """:meth:`trace_table` as a pandas frame."""
+        """:meth:`trace_table` as a pandas frame.
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+        >>> len(model.trace_frame())
+        120
+        """
         return frame_of(self.trace_table())
 
     def to_arviz(self, X: Any = None) -> Any:
@@ -294,6 +395,14 @@ class DrawAnswers(ChainsMixin, LatentBitsEstimator):
         Returns
         -------
         arviz.InferenceData, or xarray.DataTree with ArviZ 1.0 and later
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = DPBernoulliMixture(n_chains=2, n_warmup=10, n_draws=10, random_state=0).fit(X)
+        >>> hasattr(model.to_arviz(), "posterior")
+        True
         """
         self._check_fitted()
         try:

@@ -142,13 +142,47 @@ class BernoulliMixture(MembershipsMixin, AveragingMixin, AcceleratedOptions, Bit
 
     @available_if(lambda self: self._has("bic"))
     def caic(self, X: Any) -> float:
-        """Consistent AIC, smaller is better: -2 log L + p (log n + 1)."""
+        """Consistent AIC, smaller is better: -2 log L + p (log n + 1).
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> bool(model.caic(X) > model.bic(X))
+        True
+        """
         value, n = self._log_likelihood(X)
         return -2 * value + self.n_free_ * (np.log(n) + 1)
 
     @available_if(lambda self: self._has("bic"))
     def sabic(self, X: Any) -> float:
-        """Sample-size adjusted BIC, smaller is better: -2 log L + p log((n + 2) / 24)."""
+        """Sample-size adjusted BIC, smaller is better: -2 log L + p log((n + 2) / 24).
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from latentbits import BernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+        >>> bool(model.sabic(X) < model.bic(X))
+        True
+        """
         value, n = self._log_likelihood(X)
         return -2 * value + self.n_free_ * np.log((n + 2) / 24)
 

@@ -24,6 +24,25 @@ class Evidence(NamedTuple):
     """log p(table) in nats; the standard error is that of the log, from the spread of the runs.
 
     It is infinite when one run has nearly all the weight: then the value is rather a lower bound.
+
+    Parameters
+    ----------
+    value : float
+        log p(table).
+    standard_error : float
+        Of the value.
+    method : str
+        How it was worked out.
+    runs : (n,) array
+        The estimate of every run.
+
+    Examples
+    --------
+    >>> from latentbits import DPBernoulliMixture, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+    >>> model.log_evidence(X, n_runs=2, n_steps=5, random_state=0).method
+    'annealed'
     """
 
     value: float

@@ -18,7 +18,29 @@ MOST_ROWS = 5000
 
 
 class PointPartition(NamedTuple):
-    """One partition for many."""
+    """One partition for many.
+
+    Parameters
+    ----------
+    labels : (n_rows,) array
+        The block of every row.
+    draw : int
+        Number of the draw that it is.
+    loss : float
+        Expected loss against the other draws.
+    radius : float
+        Distance that holds 95 % of the draws.
+    kind : str
+        By which loss it was chosen.
+
+    Examples
+    --------
+    >>> from latentbits import DPBernoulliMixture, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+    >>> model.point_partition_.kind, len(model.point_partition_.labels)
+    ('binder', 101)
+    """
 
     labels: Annotated[Any, of.places("N", below="K")]  # blocks by decreasing size
     draw: of.Count  # which of the draws it is

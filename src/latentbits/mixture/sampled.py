@@ -43,7 +43,25 @@ COMPARED = 300
 
 
 class Draws(NamedTuple):
-    """Kept draws: C chains × T draws."""
+    """Kept draws: C chains × T draws.
+
+    Parameters
+    ----------
+    labels : (n_chains, n_draws, n_rows) array
+        The block of every row in every draw.
+    log_joint, n_blocks, largest, entropy : (n_chains, n_draws) array
+        Numbers of every draw that do not depend on how blocks are called.
+    alpha : (n_chains, n_draws) array
+        The weight concentration.
+
+    Examples
+    --------
+    >>> from latentbits import DPBernoulliMixture, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> model = DPBernoulliMixture(n_chains=2, n_warmup=20, n_draws=20, random_state=0).fit(X)
+    >>> model.draws_.n_blocks.shape
+    (2, 20)
+    """
 
     labels: Annotated[Any, of.places("C", "T", "N", below="N", dtype="i u")]  # block of every row
     log_joint: Annotated[Any, of.reals("C", "T")]
@@ -155,6 +173,24 @@ class SampledMixture(DrawAnswers, MembershipsMixin, ChainsMixin, ChainOptions, B
         """Fit, then ``labels_``: the block of every row in the point partition.
 
         ``predict`` says where the rows would go if they came anew, which may differ for a few.
+
+        Parameters
+        ----------
+        X : table
+        y : ignored
+        **fit_options
+            Passed to ``fit``.
+
+        Returns
+        -------
+        (n_rows,) array of the blocks of the point partition
+
+        Examples
+        --------
+        >>> from latentbits import DPBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> DPBernoulliMixture(n_chains=1, n_warmup=10, n_draws=10, random_state=0).fit_predict(X).shape
+        (101,)
         """
         return self.fit(X, y, **fit_options).labels_
 

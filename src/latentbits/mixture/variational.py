@@ -304,7 +304,15 @@ class VariationalBernoulliMixture(MembershipsMixin, AveragingMixin, OptimiserOpt
         self.expected_rows_ = self._params.mass
 
     def summary(self) -> str:
-        """A few lines on the fit: bound, starts, components in use."""
+        """A few lines on the fit: bound, starts, components in use.
+
+        Examples
+        --------
+        >>> from latentbits import VariationalBernoulliMixture, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> print(VariationalBernoulliMixture(6, n_init=1, random_state=0).fit(X).summary().splitlines()[0])
+        VariationalBernoulliMixture with 6 classes on 15 features
+        """
         self._check_fitted()
         used = int((self.expected_rows_ >= 1).sum())
         told = f"{family_of(type(self)).counted(used)} hold{'s' * (used == 1)} a row or more"

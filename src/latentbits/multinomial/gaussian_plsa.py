@@ -257,6 +257,15 @@ class GaussianPLSA(RecommendingMixin, OptimiserOptions, LatentBitsEstimator):  #
         Returns
         -------
         (n,) array
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from latentbits import GaussianPLSA
+        >>> users, items = np.repeat(np.arange(30), 4), np.tile(np.arange(6), 20)
+        >>> ratings = np.where(users % 2 == items % 2, 5.0, 2.0)
+        >>> GaussianPLSA(2, random_state=0).fit((users, items, ratings)).predict([0, 0], [0, 1]).shape
+        (2,)
         """
         self._check_fitted()
         return self._points(self._training(), *self._pairs(users, items))

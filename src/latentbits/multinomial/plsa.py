@@ -241,7 +241,24 @@ class PLSA(RowStateMixin, OptimiserOptions, LatentBitsEstimator):
         check_counts(self, sums)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to a table of counts, as in every family; with ``temperature="auto"`` the temperature is chosen first."""
+        """Fit to a table of counts, as in every family; with ``temperature="auto"`` the temperature is chosen first.
+
+        Parameters
+        ----------
+        X : table of counts
+        y : ignored
+        sample_weight : (n_rows,) array-like, optional
+
+        Returns
+        -------
+        the estimator
+
+        Examples
+        --------
+        >>> from latentbits import PLSA
+        >>> PLSA(2, random_state=0).fit([[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 2], [0, 1, 2, 4]]).components_.shape
+        (2, 4)
+        """
         self._check_options()
         if isinstance(self.temperature, str):
             self._choose_temperature(X, sample_weight)
@@ -304,6 +321,13 @@ class PLSA(RowStateMixin, OptimiserOptions, LatentBitsEstimator):
         -------
         (n_rows, n_components) array, (n_components,) array
             Each column of the first sums to one.
+
+        Examples
+        --------
+        >>> from latentbits import PLSA
+        >>> X = [[3, 2, 0, 0], [2, 4, 0, 1], [0, 0, 3, 2], [0, 1, 2, 4]]
+        >>> type(PLSA(2, random_state=0).fit(X).document_weights(X)).__name__
+        'tuple'
         """
         theta = np.asarray(self.transform(X))
         totals = self._ask(X).by_rows(_lengths)

@@ -38,6 +38,14 @@ class Communities(Sources):
             With component (the name of the community), rows (expected number), rank, member, strength (link probability),
             lift (against the share of ones of the column), explained (share of the member's ones that the
             community explains, from the model), and also_in, the other communities of the member.
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> sorted(model.communities_table(top=1)[0])[:2]
+        ['also_in', 'component']
         """
         self._check("top", top, Whole(0, others=(None,)))
         self._check("least", least, Share())
@@ -68,7 +76,27 @@ class Communities(Sources):
         return out
 
     def communities_frame(self, top: int | None = 10, least: float = LEAST_LINK) -> Any:
-        """:meth:`communities_table` as a pandas frame."""
+        """:meth:`communities_table` as a pandas frame.
+
+        Parameters
+        ----------
+        top : int
+            Members per community.
+        least : float
+            The weakest link that counts.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.communities_frame(top=2)["component"].unique().tolist()
+        ['source 1', 'source 2']
+        """
         return frame_of(self.communities_table(top, least))
 
     def documents_table(self, X: Any, top: int = 5) -> list[dict[str, Any]]:
@@ -84,6 +112,14 @@ class Communities(Sources):
         -------
         list of dict
             With component (the name of the community), rank, row, posterior, and how many other communities the row is in.
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> len(model.documents_table(X, top=2))
+        4
         """
         self._check("top", top, Whole(0))
         self._check_fitted()
@@ -106,7 +142,26 @@ class Communities(Sources):
         return out
 
     def documents_frame(self, X: Any, top: int = 5) -> Any:
-        """:meth:`documents_table` as a pandas frame."""
+        """:meth:`documents_table` as a pandas frame.
+
+        Parameters
+        ----------
+        X : table
+        top : int
+            Rows per community.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> len(model.documents_frame(X, top=2))
+        4
+        """
         return frame_of(self.documents_table(X, top))
 
     def overlap_table(self, X: Any, least: float = LEAST_LINK) -> list[dict[str, Any]]:
@@ -123,6 +178,14 @@ class Communities(Sources):
         list of dict
             With first and second (their names), rows (expected number in both), ratio (to independence), common members
             and their Jaccard index.
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> len(model.overlap_table(X))
+        1
         """
         self._check("least", least, Share())
         asked = self._ask(X)
@@ -148,7 +211,26 @@ class Communities(Sources):
         return out
 
     def overlap_frame(self, X: Any, least: float = LEAST_LINK) -> Any:
-        """:meth:`overlap_table` as a pandas frame."""
+        """:meth:`overlap_table` as a pandas frame.
+
+        Parameters
+        ----------
+        X : table
+        least : float
+            The weakest posterior that counts as on.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> len(model.overlap_frame(X))
+        1
+        """
         return frame_of(self.overlap_table(X, least))
 
     def to_graph(self, X: Any = None, least: float = LEAST_LINK, row_names: Any = None) -> Any:
@@ -168,6 +250,14 @@ class Communities(Sources):
         networkx.Graph
             Nodes have ``kind`` ("community", "member" or "row") and ``label``; edges have ``weight`` (link probability or
             posterior).  ``networkx.write_graphml`` and ``write_gexf`` write it.
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.to_graph().number_of_nodes() >= 2
+        True
         """
         self._check("least", least, Share())
         self._check_fitted()

@@ -27,6 +27,14 @@ class ClosedForms(LatentBitsEstimator):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> 0 < model.zero_probability([0, 1]) < 1
+        True
         """
         self._check_fitted()
         chosen = np.arange(self.n_features_in_) if columns is None else np.unique(self._column_numbers(columns))
@@ -35,7 +43,16 @@ class ClosedForms(LatentBitsEstimator):
         return float(np.exp(kept.sum() - params.theta0[chosen].sum()))
 
     def marginal_probabilities(self) -> Any:
-        """P(cell = 1) of every column (n_features,); with ``zero_truncated`` among rows that are not empty."""
+        """P(cell = 1) of every column (n_features,); with ``zero_truncated`` among rows that are not empty.
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.marginal_probabilities().shape
+        (8,)
+        """
         self._check_fitted()
         return (1.0 - np.exp(self._log_zero())) / self._visible()
 
@@ -61,6 +78,14 @@ class ClosedForms(LatentBitsEstimator):
         -------
         (m, m) array
             In the order of ``columns``, with the marginals on the diagonal.
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.pair_probabilities([0, 1]).shape
+        (2, 2)
         """
         self._check_fitted()
         chosen = np.arange(self.n_features_in_) if columns is None else self._column_numbers(columns)
@@ -89,6 +114,15 @@ class ClosedForms(LatentBitsEstimator):
         -------
         Quickscore
             With ``value`` (n,), ``error`` (n,) and ``posterior`` (n, K) of the sources.
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> found = model.quickscore(X)
+        >>> found.value.shape
+        (150,)
         """
         self._check("refused", refused, OneOf(("raise", "nan")))
         asked = self._ask(X)
@@ -109,6 +143,14 @@ class ClosedForms(LatentBitsEstimator):
         -------
         list of dict
             With feature, data, model and z (their difference in standard errors of the data).
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> len(model.marginal_table(X))
+        8
         """
         ones, known, _, _ = self._counts(X, None)
         names = self._feature_names()
@@ -126,7 +168,24 @@ class ClosedForms(LatentBitsEstimator):
         ]
 
     def marginal_frame(self, X: Any) -> Any:
-        """:meth:`marginal_table` as a pandas frame."""
+        """:meth:`marginal_table` as a pandas frame.
+
+        Parameters
+        ----------
+        X : table
+
+        Returns
+        -------
+        pandas.DataFrame: the share of ones of every column beside that of the model
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> len(model.marginal_frame(X))
+        8
+        """
         return frame_of(self.marginal_table(X))
 
     def pair_table(self, X: Any, top: int = 20, columns: Any = None) -> list[dict[str, Any]]:
@@ -145,6 +204,14 @@ class ClosedForms(LatentBitsEstimator):
         list of dict
             With first, second, data and model (share of rows in which both are 1), lift_data and lift_model (over
             independence), and z (difference in standard errors of the data).
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> len(model.pair_table(X, top=2))
+        2
         """
         self._check("top", top, Whole(0))
         self._check_fitted()
@@ -176,7 +243,28 @@ class ClosedForms(LatentBitsEstimator):
         ]
 
     def pair_frame(self, X: Any, top: int = 20, columns: Any = None) -> Any:
-        """:meth:`pair_table` as a pandas frame."""
+        """:meth:`pair_table` as a pandas frame.
+
+        Parameters
+        ----------
+        X : table
+        top : int
+            Pairs to list.
+        columns : sequence, optional
+            Columns to look at.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> len(model.pair_frame(X, top=3))
+        3
+        """
         return frame_of(self.pair_table(X, top, columns))
 
     def _counts(self, X: Any, chosen: Any) -> Any:

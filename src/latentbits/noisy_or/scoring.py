@@ -19,7 +19,25 @@ WORST_ERROR = 1e-6
 
 
 class Estimate(NamedTuple):
-    """log P(row) by importance sampling: value, standard error and effective number of draws, each (n,)."""
+    """log P(row) by importance sampling: value, standard error and effective number of draws, each (n,).
+
+    Parameters
+    ----------
+    value : (n_rows,) array
+        Log-likelihoods.
+    standard_error : (n_rows,) array
+        Of the values.
+    effective_draws : (n_rows,) array
+        How many independent draws they are worth.
+
+    Examples
+    --------
+    >>> from latentbits import NoisyOrComponentAnalysis, datasets
+    >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+    >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+    >>> model.importance_scores(X, random_state=0).value.shape
+    (150,)
+    """
 
     value: Float
     standard_error: Float
@@ -27,7 +45,25 @@ class Estimate(NamedTuple):
 
 
 class Quickscore(NamedTuple):
-    """log P(row) by inclusion and exclusion (n,), relative error from cancellation (n,), posteriors of the sources (n, K)."""
+    """log P(row) by inclusion and exclusion (n,), relative error from cancellation (n,), posteriors of the sources (n, K).
+
+    Parameters
+    ----------
+    value : (n_rows,) array
+        Log-likelihoods.
+    error : (n_rows,) array
+        What cancellation may have cost.
+    posterior : (n_rows, n_components) array
+        P(source is on | row).
+
+    Examples
+    --------
+    >>> from latentbits import NoisyOrComponentAnalysis, datasets
+    >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+    >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+    >>> model.quickscore(X).posterior.shape
+    (150, 2)
+    """
 
     value: Float
     error: Float

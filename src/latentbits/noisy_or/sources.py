@@ -37,6 +37,14 @@ class Sources(LatentBitsEstimator):
         Returns
         -------
         (n_rows, n_components) array of 0 and 1
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.predict_sources(X)[:2].shape
+        (2, 2)
         """
         return (self._by_rows(X, "represent") > 0.5).astype(np.uint8)
 
@@ -50,6 +58,14 @@ class Sources(LatentBitsEstimator):
         Returns
         -------
         (n_rows, ceil(K / 8)) array of bytes
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.encode(X).shape
+        (150, 1)
         """
         return np.packbits(self.predict_sources(X), axis=1)
 
@@ -68,6 +84,14 @@ class Sources(LatentBitsEstimator):
         Returns
         -------
         (n_rows, n_features) array
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.decode(model.encode(X), how="mode").shape
+        (150, 8)
         """
         self._check_fitted()
         try:
@@ -100,6 +124,14 @@ class Sources(LatentBitsEstimator):
         Returns
         -------
         (n_rows, n_features) array
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.inverse_transform([[1, 0]]).shape
+        (1, 8)
         """
         shares = self._given_unknowns(posteriors)
         if not ((shares >= 0) & (shares <= 1)).all():
@@ -124,6 +156,14 @@ class Sources(LatentBitsEstimator):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> 0 <= model.reconstruction_error(X) < 0.5
+        True
         """
         self._check("how", how, OneOf(FILLS))
         asked = self._ask(X)
@@ -156,6 +196,15 @@ class Sources(LatentBitsEstimator):
         Returns
         -------
         (n_rows,) array
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> exact = model.score_samples(X, method="exact")
+        >>> bool((model.score_samples(X) <= exact + 1e-9).all())  # the bound is below
+        True
         """
         self._check("method", method, OneOf(METHODS))
         self._check_fitted()
@@ -182,6 +231,14 @@ class Sources(LatentBitsEstimator):
         -------
         Estimate
             With arrays ``value``, ``standard_error`` and ``effective_draws``.
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> bool((model.importance_scores(X, random_state=0).standard_error < 1).all())
+        True
         """
         self._check_fitted()
         self._check("n_draws", n_draws, Whole(1, most=MOST_DRAWS))
@@ -203,6 +260,14 @@ class Sources(LatentBitsEstimator):
         Returns
         -------
         (n_rows, n_components) array
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.gibbs_posteriors(X[:5], n_sweeps=20, n_burn=5, random_state=0).shape
+        (5, 2)
         """
         self._check_fitted()
         self._check("n_sweeps", n_sweeps, Whole(1, most=MOST_DRAWS))
@@ -221,6 +286,14 @@ class Sources(LatentBitsEstimator):
         X : table
         method : {"bound", "mean_field", "importance", "exact"}
             What stands for log L; see :meth:`score_samples`.
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.bic(X) > 0
+        True
         """
         scores = self.score_samples(X, method)
         sweep = self._ask(X).sweep
@@ -242,6 +315,14 @@ class Sources(LatentBitsEstimator):
         list of dict
             With component (its name), status, prior, expected rows, links above 0.1, loss by deletion (nats), and the
             strongest links.
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> [row["status"] for row in model.sources_table()]
+        ['supported', 'supported']
         """
         self._check("top", top, Whole(0))
         self._check_fitted()
@@ -277,7 +358,25 @@ class Sources(LatentBitsEstimator):
         return self._model.seen_prior(self._params) * (self.weight_seen_ if weight is None else weight)
 
     def sources_frame(self, top: int = 7) -> Any:
-        """:meth:`sources_table` as a pandas frame."""
+        """:meth:`sources_table` as a pandas frame.
+
+        Parameters
+        ----------
+        top : int
+            Features to name.
+
+        Returns
+        -------
+        pandas.DataFrame with a row per source, as :meth:`sources_table`
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.sources_frame(top=2)["component"].tolist()
+        ['source 1', 'source 2']
+        """
         return frame_of(self.sources_table(top))
 
     def prune(self, X: Any, sample_weight: Any = None) -> Any:
@@ -294,6 +393,14 @@ class Sources(LatentBitsEstimator):
         Returns
         -------
         NoisyOrComponentAnalysis
+
+        Examples
+        --------
+        >>> from latentbits import NoisyOrComponentAnalysis, datasets
+        >>> X = datasets.make_noisy_or(150, 8, 2, random_state=0).data
+        >>> model = NoisyOrComponentAnalysis(2, n_init=1, random_state=0).fit(X)
+        >>> model.prune(X).n_components <= 2
+        True
         """
         self._check_fitted()
         if self._params.loss is None:

@@ -69,6 +69,14 @@ def tiles(estimator: Any, image: tuple[int, int], *, axes: Any = None) -> Any:
     Returns
     -------
     array of Axes
+
+    Examples
+    --------
+    >>> from latentbits import NoisyOrComponentAnalysis, datasets
+    >>> X = datasets.make_images(100, random_state=0).data
+    >>> model = NoisyOrComponentAnalysis(8, n_init=1, max_iter=20, random_state=0).fit(X)
+    >>> from latentbits import plots
+    >>> axes = plots.tiles(model, (8, 8))
     """
     needs(estimator, "tiles", "a fitted estimator with components", "components_", "n_features_in_")
     check_image(estimator, image)
@@ -104,6 +112,15 @@ def cause_pictures(estimator: Any, X: Any, rows: Any, image: tuple[int, int], *,
     Returns
     -------
     array of Axes
+
+    Examples
+    --------
+    >>> from latentbits import NoisyOrComponentAnalysis, datasets
+    >>> X = datasets.make_images(100, random_state=0).data
+    >>> model = NoisyOrComponentAnalysis(8, n_init=1, max_iter=20, random_state=0).fit(X)
+    >>> from latentbits import AspectBernoulli, plots
+    >>> aspect = AspectBernoulli(3, n_init=1, max_iter=20, random_state=0).fit(X)
+    >>> axes = plots.cause_pictures(aspect, X, [0, 1], (8, 8))
     """
     needs(estimator, "cause_pictures", ASPECTS, "cause_posterior", "components_")
     check_image(estimator, image)
@@ -152,6 +169,12 @@ def causes(estimator: Any, *, top: int = 6, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, datasets, plots
+    >>> X = datasets.load_zoo().frame
+    >>> axes = plots.causes(AspectBernoulli(3, n_init=1, max_iter=20, random_state=0).fit(X))
     """
     needs(estimator, "causes", ASPECTS, "cause_table", "components_")
     rows = estimator.cause_table(top)
@@ -188,6 +211,14 @@ def expansion(estimator: Any, X: Any, rows: Any, *, top: int = 6, ax: Any = None
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import AspectBernoulli, datasets
+    >>> X = datasets.load_diabetes_symptoms().frame.iloc[:200]
+    >>> model = AspectBernoulli(3, n_phantom=1, n_init=1, random_state=0).fit(X)
+    >>> from latentbits import plots
+    >>> axes = plots.expansion(model, X, [0, 1])
     """
     needs(estimator, "expansion", ASPECTS, "expand", "components_")
     rows = np.unique(rows)

@@ -30,6 +30,12 @@ def traces(estimator: Any, quantity: str = "log_joint", *, ax: Any = None) -> An
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import DPBernoulliMixture, datasets, plots
+    >>> X = datasets.load_zoo().frame
+    >>> ax = plots.traces(DPBernoulliMixture(n_chains=2, n_warmup=10, n_draws=10, random_state=0).fit(X))
     """
     needs(estimator, "traces", CHAINS, "trace_table", "diagnostics_")
     rows = estimator.trace_table()
@@ -63,6 +69,12 @@ def coclustering(estimator: Any, rows: Any = None, *, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import DPBernoulliMixture, datasets, plots
+    >>> X = datasets.load_zoo().frame
+    >>> ax = plots.coclustering(DPBernoulliMixture(n_chains=1, n_warmup=10, n_draws=10, random_state=0).fit(X))
     """
     needs(estimator, "coclustering", CHAINS, "coclustering", "labels_", "draws_")
     n_rows = len(estimator.labels_)
@@ -98,6 +110,16 @@ def fill_ins(models: Any, X: Any, image: tuple[int, int], *, truth: Any = None, 
     Returns
     -------
     array of Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentbits import BernoulliMixture, datasets, plots
+    >>> images = datasets.make_images(100, random_state=0).data
+    >>> model = BernoulliMixture(8, n_init=1, random_state=0).fit(images)
+    >>> halves = images[:2].copy()
+    >>> halves[:, 32:] = np.nan
+    >>> axes = plots.fill_ins({"mixture": model}, halves, (8, 8), truth=images[:2])
     """
     models = models if isinstance(models, dict) else {type(models).__name__: models}
     for estimator in models.values():

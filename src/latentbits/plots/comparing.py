@@ -28,6 +28,13 @@ def comparison(found: Any, *, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import latentbits
+    >>> X = latentbits.datasets.load_zoo().frame
+    >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+    >>> ax = latentbits.plots.comparison(found)
     """
     needs(found, "comparison", COMPARISON, "table", "candidates", "best_", "curves")
     rows = [row for row in found.table if "log_loss" in row]
@@ -68,6 +75,13 @@ def capacity(found: Any, models: Any = None, *, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import latentbits
+    >>> X = latentbits.datasets.load_zoo().frame
+    >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+    >>> ax = latentbits.plots.capacity(found)
     """
     needs(found, "capacity", COMPARISON, "table", "candidates", "searches", "capacity")
     names = [row["model"] for row in found.table] if models is None else list(models)
@@ -113,6 +127,13 @@ def calibration(found: Any, models: Any = None, *, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import latentbits
+    >>> X = latentbits.datasets.load_zoo().frame
+    >>> found = latentbits.compare(X, ["mixture"], folds=1, budget=0.05, random_state=0)
+    >>> ax = latentbits.plots.calibration(found)
     """
     needs(found, "calibration", COMPARISON, "table", "candidates", "best_", "curves")
     names = [found.best_, "tree", "independent"] if models is None else list(models)
@@ -145,6 +166,13 @@ def recovery(components: Any, truth: Any, *, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, datasets, plots
+    >>> made = datasets.make_mixture(200, 8, 2, spread=3.0, random_state=0)
+    >>> model = BernoulliMixture(2, n_init=1, random_state=0).fit(made.data)
+    >>> ax = plots.recovery(model.components_, made.probs)
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -187,6 +215,14 @@ def explanation(estimator: Any, X: Any, *, rows: Any = None, columns: Any = None
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+    >>> from latentbits import plots
+    >>> ax = plots.explanation(model, X, rows=[0, 1, 2])
     """
     from matplotlib.colors import to_rgb
 

@@ -76,6 +76,12 @@ def latent_map(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import BinaryGTM, datasets, plots
+    >>> zoo = datasets.load_zoo()
+    >>> ax = plots.latent_map(BinaryGTM((4, 4), max_iter=10, random_state=0).fit(zoo.frame), zoo.frame, zoo.target)
     """
     shape = _flat_map(estimator, "latent_map")
     if landscape is not None and landscape not in LANDSCAPES:
@@ -175,6 +181,12 @@ def component_planes(estimator: Any, features: Any, *, axes: Any = None) -> Any:
     Returns
     -------
     array of Axes
+
+    Examples
+    --------
+    >>> from latentbits import BinaryGTM, datasets, plots
+    >>> model = BinaryGTM((4, 4), max_iter=10, random_state=0).fit(datasets.load_zoo().frame)
+    >>> axes = plots.component_planes(model, ["milk", "fins"])
     """
     shape = _flat_map(estimator, "component_planes")
     columns = estimator._column_numbers(features)
@@ -210,6 +222,12 @@ def node_images(estimator: Any, image: tuple[int, int], *, ax: Any = None) -> An
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import BinaryGTM, datasets, plots
+    >>> X = datasets.make_images(100, random_state=0).data
+    >>> ax = plots.node_images(BinaryGTM((4, 4), max_iter=10, random_state=0).fit(X), (8, 8))
     """
     across, up = _flat_map(estimator, "node_images")
     check_image(estimator, image)

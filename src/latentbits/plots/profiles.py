@@ -31,6 +31,14 @@ def profile(estimator: Any, X: Any = None, *, counts: bool = True, ax: Any = Non
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+    >>> from latentbits import plots
+    >>> ax = plots.profile(model, X)
     """
     needs(estimator, "profile", "a fitted mixture", "profile_table", "components_", "weights_")
     names, n_classes = _names(estimator), len(estimator.components_)
@@ -66,6 +74,14 @@ def components(estimator: Any, *, top: int = 10, component: Any = 0, ax: Any = N
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+    >>> from latentbits import plots
+    >>> ax = plots.components(model, component=1)
     """
     needs(estimator, "components", "a fitted estimator with components", "components_table", "components_")
     place = estimator._component_index(component)

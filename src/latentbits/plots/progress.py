@@ -20,6 +20,14 @@ def selection(chosen: Any, *, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, datasets
+    >>> X = datasets.load_zoo().frame
+    >>> model = BernoulliMixture(3, n_init=1, random_state=0).fit(X)
+    >>> from latentbits import plots, select
+    >>> ax = plots.selection(select(model, X, range(1, 4), "bic"))
     """
     needs(chosen, "selection", "a Selection, as latentbits.evaluation gives it", "table", "criterion", "best_")
     ax = axes_of(ax)
@@ -45,6 +53,12 @@ def restarts(estimator: Any, *, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import BernoulliMixture, datasets, plots
+    >>> X = datasets.load_zoo().frame
+    >>> ax = plots.restarts(BernoulliMixture(3, n_init=3, random_state=0).fit(X))
     """
     needs(estimator, "restarts", "a fitted estimator", "history_")
     ax = axes_of(ax)

@@ -25,6 +25,15 @@ def rating_distributions(estimator: Any, user: Any, items: Any, *, ax: Any = Non
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentbits import BernoulliGaussRecommender, plots
+    >>> users, items = np.repeat(np.arange(30), 4), np.tile(np.arange(6), 20)
+    >>> ratings = np.where(users % 2 == items % 2, 5.0, 2.0)
+    >>> model = BernoulliGaussRecommender(2, random_state=0).fit((users, items, ratings))
+    >>> axes = plots.rating_distributions(model, 0, [0, 1])
     """
     if not hasattr(estimator, "predict_distribution"):
         raise InputTypeError(

@@ -33,6 +33,14 @@ def loadings(estimator: Any, *, scaled: bool = True, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import NoisyOrComponentAnalysis, datasets
+    >>> X = datasets.make_images(100, random_state=0).data
+    >>> model = NoisyOrComponentAnalysis(8, n_init=1, max_iter=20, random_state=0).fit(X)
+    >>> from latentbits import plots
+    >>> ax = plots.loadings(model)
     """
     _check(estimator, "loadings")
     names, links = _names(estimator), estimator.components_
@@ -74,6 +82,14 @@ def communities(estimator: Any, *, top: int = 7, least: float = 0.1, ax: Any = N
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import NoisyOrComponentAnalysis, datasets
+    >>> X = datasets.make_images(100, random_state=0).data
+    >>> model = NoisyOrComponentAnalysis(8, n_init=1, max_iter=20, random_state=0).fit(X)
+    >>> from latentbits import plots
+    >>> ax = plots.communities(model, top=5)
     """
     _check(estimator, "communities")
     members = estimator.communities_table(top, least)

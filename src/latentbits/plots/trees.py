@@ -33,6 +33,11 @@ def tree(estimator: Any, *, component: Any = 0, least: float = 0.0, ax: Any = No
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import ChowLiuTree, datasets, plots
+    >>> ax = plots.tree(ChowLiuTree().fit(datasets.load_zoo().frame))
     """
     needs(
         estimator, "tree", "a fitted ChowLiuTree, TreeMixture or HiddenTree", "edges_table", "parents_", "components_"
@@ -62,6 +67,12 @@ def modules(estimator: Any, *, n_modules: int | None = None, ax: Any = None) -> 
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from latentbits import HiddenTree, datasets, plots
+    >>> X = datasets.load_zoo().frame
+    >>> ax = plots.modules(HiddenTree(2, n_init=1, max_iter=10, random_state=0).fit(X), n_modules=3)
     """
     needs(estimator, "modules", "a fitted HiddenTree", "modules_table", "parents_", "components_")
     found = estimator._modules(n_modules)

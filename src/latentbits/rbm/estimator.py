@@ -212,6 +212,13 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
         Returns
         -------
         (n_rows,) array
+
+        Examples
+        --------
+        >>> from latentbits import RestrictedBoltzmann, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> RestrictedBoltzmann(4, n_epochs=5, random_state=0).fit(X).free_energy(X).shape
+        (101,)
         """
         source = self._open(X, reset=False)
         if any(source.block(b).unknown is not None for b in range(source.n_blocks)):
@@ -223,7 +230,15 @@ class RestrictedBoltzmann(ChainsMixin, BitOptions, LatentBitsEstimator):  # type
         return [] if self.converged_ else [told]
 
     def summary(self) -> str:
-        """A few lines on the machine."""
+        """A few lines on the machine.
+
+        Examples
+        --------
+        >>> from latentbits import RestrictedBoltzmann, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> print(RestrictedBoltzmann(4, n_epochs=5, random_state=0).fit(X).summary().splitlines()[0])
+        RestrictedBoltzmann with 4 switches (hidden units) on 15 features
+        """
         self._check_fitted()
         lines = [
             f"{self._name} with {family_of(type(self)).counted(self.n_components)} (hidden units) on {self.n_features_in_} "

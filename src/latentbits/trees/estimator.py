@@ -61,6 +61,13 @@ class TreesMixin:
         list of dict
             With component (its name), feature, parent, information (mutual information in nats), probability_if_one and
             probability_if_zero (of the feature given its parent).
+
+        Examples
+        --------
+        >>> from latentbits import ChowLiuTree, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> len(ChowLiuTree().fit(X).edges_table())
+        14
         """
         self._check_fitted()
         self._check("top", top, Whole(0, others=(None,)))
@@ -94,6 +101,13 @@ class TreesMixin:
         list of dict
             With first, second (columns), information (mean mutual information within classes, in nats) and together:
             whether they go together; else one stands instead of the other.
+
+        Examples
+        --------
+        >>> from latentbits import ChowLiuTree, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> len(ChowLiuTree().fit(X).pairs_table(2))
+        2
         """
         self._check_fitted()
         self._check("top", top, Whole(0, others=(None,)))
@@ -121,7 +135,25 @@ class TreesMixin:
         return zip(self._component_names(), self.weights_, self.parents_, self.on_given_, self.components_)
 
     def edges_frame(self, top: int | None = None) -> Any:
-        """:meth:`edges_table` as a pandas frame."""
+        """:meth:`edges_table` as a pandas frame.
+
+        Parameters
+        ----------
+        top : int, optional
+            Edges per component; all by default.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Examples
+        --------
+        >>> from latentbits import ChowLiuTree, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> ChowLiuTree().fit(X).edges_frame(top=1)[["feature", "parent"]]
+          feature parent
+        0    eggs   milk
+        """
         return frame_of(self.edges_table(top))
 
     def _keep_trees(self: Any) -> None:

@@ -166,6 +166,13 @@ class HiddenTree(
         -------
         (n_rows, n_states) array, a lazy one of Dask for a table of Dask
             Of the best start, in the order of ``state_probs_``.
+
+        Examples
+        --------
+        >>> from latentbits import HiddenTree, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> HiddenTree(2, n_init=1, random_state=0).fit(X).states(X, "milk").shape
+        (101, 2)
         """
         self._check_fitted()
         return self._by_rows(X, partial(_StatesOf, int(self._column_numbers(column)[0])))
@@ -185,6 +192,13 @@ class HiddenTree(
             The largest first, with module (its number from 1), features (their names, from the top of the module down),
             information (mean mutual information of its edges, in nats; 0 for a single column) and cut (that of the edge
             above it, 0 at a root).
+
+        Examples
+        --------
+        >>> from latentbits import HiddenTree, datasets
+        >>> X = datasets.load_zoo().frame
+        >>> len(HiddenTree(2, n_init=1, random_state=0).fit(X).modules_table(3))
+        3
         """
         self._check_fitted()
         names = self._feature_names()
