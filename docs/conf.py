@@ -21,6 +21,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas without a network
     "numpydoc",
     "myst_parser",
     "sphinx_design",
@@ -44,6 +45,7 @@ autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # they stand in the docstrings
 autodoc_class_signature = "mixed"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False  # the template of classes lists them
 numpydoc_validation_checks = set()
 
@@ -57,7 +59,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "pygments_light_style": "tango",
+    "pygments_light_style": "friendly",
     "pygments_dark_style": "monokai",
 }
 html_sidebars = {"index": [], "guide/start": []}
@@ -170,3 +172,17 @@ def estimators_page() -> str:
 
 # Written before Sphinx looks for pages; not kept in the repository.
 (HERE / "api" / "estimators.md").write_text(estimators_page(), encoding="utf-8")
+
+
+def not_ours(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    """Leave out what scikit-learn and tuples bring along: members of other packages, and fields, which the class tells of."""
+    if what != "class":
+        return None
+    behind = getattr(obj, "fget", None) or getattr(obj, "fn", None) or obj
+    module = getattr(behind, "__module__", None)
+    return None if module is not None and module.startswith("latentbits") else True
+
+
+def setup(app: object) -> None:
+    """Hear of members."""
+    app.connect("autodoc-skip-member", not_ours)

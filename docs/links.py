@@ -28,8 +28,9 @@ class Page(HTMLParser):
 
 def broken(root: Path) -> list[str]:
     """Links that lead nowhere, as lines for a person."""
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(root.rglob("*.html"))}
-    found = []
+    found = (path for path in sorted(root.rglob("*.html")) if "_static" not in path.parts)  # parts of themes
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in found}
+    lines = []
     for path, page in pages.items():
         for link in sorted(page.links):
             parts = urlsplit(link)
@@ -39,10 +40,10 @@ def broken(root: Path) -> list[str]:
             target = target / "index.html" if target.is_dir() else target
             where = path.relative_to(root)
             if not target.exists():
-                found.append(f"{where}: {link} is not there")
+                lines.append(f"{where}: {link} is not there")
             elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].anchors:
-                found.append(f"{where}: {link} has no such anchor")
-    return found
+                lines.append(f"{where}: {link} has no such anchor")
+    return lines
 
 
 if __name__ == "__main__":

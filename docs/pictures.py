@@ -1,4 +1,5 @@
-"""Pictures of reports for the guide: ``python docs/pictures.py [NAME ...]`` explores five tables and photographs their pages.
+"""Pictures of reports for the guide: ``python docs/pictures.py [NAME ...]`` explores five tables and photographs their pages;
+``doors`` draws those of the landing page.
 
 Needs Chromium and the package playwright.  The pictures are looked at before they are committed.
 """
@@ -100,5 +101,52 @@ def photograph(names: list[str]) -> None:
         browser.close()
 
 
+def doors() -> None:
+    """Pictures of the four doors of the landing page, of one size."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plt.style.use([str(HERE.parents[1] / "figures.mplstyle"), {"savefig.bbox": "standard"}])
+    size, shape = (6.4, 4.0), (640, 400)
+
+    def write(name: str) -> None:
+        plt.gcf().set_size_inches(*size)
+        plt.savefig(HERE / f"door_{name}.png", dpi=100)
+        plt.close("all")
+
+    top = Image.open(HERE / "votes.png").convert("RGB")
+    top.crop((0, 0, top.width, int(top.width * 0.625))).resize(shape).save(HERE / "door_report.png", optimize=True)
+    frame = load_votes().frame.dropna(how="all").iloc[:, :8]
+    frame.columns = [name.replace("_", " ")[:28] for name in frame.columns]
+    latentbits.plots.profile(latentbits.BernoulliMixture(3, random_state=0).fit(frame), frame, counts=False).set_title(
+        ""
+    )
+    write("guide")
+    zoo = latentbits.datasets.load_zoo()
+    chart = latentbits.BinaryGTM((8, 8), weight_concentration=2.0).fit(zoo.frame)
+    latentbits.plots.latent_map(chart, zoo.frame, zoo.target, words=5)
+    write("gallery")
+    lines = (
+        ">>> model = BernoulliMixture(3).fit(X)",
+        ">>> model.predict(X)[:5]",
+        "array([0, 0, 2, 1, 0])",
+        ">>> model.impute(X)",
+        ">>> model.explain(X).to_frame()",
+        ">>> model.surprising(X, 20)",
+        ">>> model.report(X, 'page.html')",
+    )
+    axes = plt.figure(facecolor="#f4f5f7", layout="none").add_axes((0, 0, 1, 1))
+    axes.axis("off")
+    for place, line in enumerate(lines):
+        colour = "#1d4f80" if line.startswith(">>>") else "#4a4f57"
+        axes.text(0.06, 0.84 - 0.12 * place, line, family="monospace", fontsize=15, color=colour)
+    write("reference")
+
+
 if __name__ == "__main__":
-    photograph(sys.argv[1:] or list(PICTURES))
+    asked = sys.argv[1:] or [*PICTURES, "doors"]
+    photograph([name for name in asked if name != "doors"])
+    if "doors" in asked:
+        doors()

@@ -13,7 +13,7 @@ from typing import Any
 
 from .families import COMPOSITES, FAMILIES
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public names and where they live.  They are imported when first asked for, so that `import latentbits` is quick.
 _MODULES = ("plots", "datasets", "metrics", "data", "errors")

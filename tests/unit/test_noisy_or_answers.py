@@ -208,7 +208,9 @@ def test_pictures(fitted):
         ax = plots.loadings(fitted, scaled=scaled)
         assert len(ax.get_yticks()) == 3 and ax.images[0].get_array().shape == (3, 12)
     ax = plots.communities(fitted, top=3)
-    assert len(ax.tables[0].get_celld()) == 16
+    members = fitted.communities_table(3, 0.1)
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], [row["strength"] for row in members])
+    assert [label.get_text() for label in ax.get_yticklabels()] == [str(row["member"]) for row in members]
     plt.close("all")
 
 

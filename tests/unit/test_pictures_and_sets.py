@@ -114,10 +114,20 @@ def test_plots_of_causes():
     assert axes.shape == (3, 4)
     shown = np.array([axes[1, 1 + k].images[0].get_array() for k in range(3)])
     np.testing.assert_allclose(shown.sum(axis=0), 1)
-    table = latentbits.plots.causes(fitted).tables[0]
-    assert table[3, 1].get_text().get_text() == "phantom"
-    table = latentbits.plots.expansion(fitted, made.data, [3, 4], top=2).tables[0]
-    assert table[1, 0].get_text().get_text() == "3" and table[1, 2].get_text().get_text().count(",") == 1
+    ax = latentbits.plots.causes(fitted)
+    np.testing.assert_allclose(ax.images[0].get_array(), fitted.components_.T)
+    assert [label.get_text().split("\n")[1] for label in ax.get_xticklabels()][2] == "phantom"
+    wide = datasets.make_aspect(150, 40, 2, random_state=0).data
+    model = latentbits.AspectBernoulli(2, n_init=1, tol=1e-4, random_state=0).fit(wide)
+    ax = latentbits.plots.causes(model, top=3)
+    assert len(ax.get_yticks()) == 6  # three that tell each from the other
+    strongest = ax.images[0].get_array()
+    assert (strongest[:3, 0] > strongest[:3, 1]).all() and (strongest[3:, 1] > strongest[3:, 0]).all()
+    ax = latentbits.plots.expansion(fitted, made.data, [3, 4], top=2)
+    found = fitted.expand(made.data, [3, 4], 2)
+    assert [label.get_text() for label in ax.get_yticklabels()] == [str(row["feature"]) for row in found]
+    np.testing.assert_allclose([bar.get_width() for bar in ax.patches], [row["lost"] for row in found])
+    assert "row 3 has" in ax.texts[0].get_text()
     with pytest.raises(InputError, match="an image of 3 × 5 has 15 cells"):
         latentbits.plots.tiles(fitted, (3, 5))
     for picture in (latentbits.plots.causes, lambda m: latentbits.plots.expansion(m, made.data, [0])):
@@ -254,10 +264,9 @@ def test_pictures_match_columns_by_name():
         np.testing.assert_array_equal(axes[2, 0].images[0].get_array().ravel(), made[5])
         shown = [axes[2, 1 + k].images[0].get_array().ravel() for k in range(3)]
         np.testing.assert_array_equal(np.transpose(shown), fitted.cause_posterior(frame, [5])[0])
-    first, second = (plots.expansion(fitted, X, [3, 4], top=2).tables[0] for X in (frame, turned))
-    assert [first[1, j].get_text().get_text() for j in range(3)] == [
-        second[1, j].get_text().get_text() for j in range(3)
-    ]
+    first, second = (plots.expansion(fitted, X, [3, 4], top=2) for X in (frame, turned))
+    for read in (lambda ax: ax.texts, lambda ax: ax.get_yticklabels()):
+        assert [text.get_text() for text in read(first)] == [text.get_text() for text in read(second)] != []
     holed = turned.iloc[:2].copy()
     holed.iloc[0, 0] = np.nan  # of the last pixel
     axes = plots.fill_ins({"aspect": fitted, "mixture": other}, holed, (3, 4), truth=turned.iloc[:2])

@@ -271,7 +271,8 @@ class StackedFill(FillingMixin, BitOptions, BaseEstimator):
         >>> from pathlib import Path
         >>> from latentbits import StackedFill, datasets
         >>> X = datasets.load_zoo().frame
-        >>> StackedFill(["mixture"], time_limit=0.1, random_state=0).fit(X).save(Path(tempfile.mkdtemp()) / "stack.latentbits")
+        >>> stack = StackedFill(["mixture"], time_limit=0.1, random_state=0).fit(X)
+        >>> stack.save(Path(tempfile.mkdtemp()) / "stack.latentbits")
         """
         self._check_fitted()
         outside = [name for name, one in zip(self.member_names_, self.members_) if not isinstance(one, SavesMixin)]

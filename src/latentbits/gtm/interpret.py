@@ -251,7 +251,7 @@ class MapAnswers(LatentBitsEstimator):
 
         Returns
         -------
-        (n_features, *latent_shape) array
+        (n_features, latent_shape) array
 
         Examples
         --------
@@ -275,7 +275,7 @@ class MapAnswers(LatentBitsEstimator):
 
         Returns
         -------
-        (*latent_shape) array
+        (latent_shape) array
             Large at borders between groups.
 
         Examples
@@ -300,7 +300,7 @@ class MapAnswers(LatentBitsEstimator):
 
         Returns
         -------
-        (*latent_shape) array
+        (latent_shape) array
 
         Examples
         --------
@@ -327,7 +327,7 @@ class MapAnswers(LatentBitsEstimator):
 
         Returns
         -------
-        (*latent_shape) array
+        (latent_shape) array
 
         Examples
         --------
@@ -606,7 +606,7 @@ class MapAnswers(LatentBitsEstimator):
 
         Returns
         -------
-        (*latent_shape) array of int
+        (latent_shape) array of int
             Region of every node; region 0 has most of the rows.
 
         Examples

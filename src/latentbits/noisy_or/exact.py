@@ -195,7 +195,7 @@ class ClosedForms(LatentBitsEstimator):
         ----------
         X : table
         top : int
-            Pairs to list, those with the largest |z| first.
+            Pairs to list, those with the largest ``|z|`` first.
         columns : sequence of int or str, optional
             Among these; by default the 200 most frequent.
 

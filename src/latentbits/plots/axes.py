@@ -25,3 +25,26 @@ def needs(given: Any, picture: str, expected: str, *attributes: str) -> None:
     if isinstance(given, type) or not all(hasattr(given, name) for name in attributes):
         idle = " that is not fitted" if hasattr(given, "fit") and not hasattr(given, "n_features_in_") else ""
         raise InputTypeError(f"plots.{picture} needs {expected}; got a {type(given).__name__}{idle}.")
+
+
+def grouped_bars(ax: Any, groups: list[tuple[str, list[tuple[str, float]]]], *, xlabel: str, title: str) -> Any:
+    """Bars from 0 to 1 under the heading of their group, group below group."""
+    n_lines = sum(len(bars) + 1.6 for _, bars in groups)
+    ax = axes_of(ax, (7.2, 1.0 + 0.24 * n_lines))
+    ticks, labels, place = [], [], 0.0
+    for number, (heading, bars) in enumerate(groups):
+        ax.text(0.0, place, heading, ha="left", va="center", fontsize=9, fontweight="bold", parse_math=False)
+        for label, value in bars:
+            place += 1.0
+            ax.barh(place, value, height=0.72, color=f"C{number % 10}")
+            ax.text(value + 0.01, place, f"{value:.2f}", va="center", fontsize=8, color="0.35")
+            ticks.append(place)
+            labels.append(label)
+        place += 1.6
+    ax.set_yticks(ticks, labels, fontsize=9)
+    for label in ax.get_yticklabels():
+        label.set_parse_math(False)
+    ax.set_xlim(0, 1.08)
+    ax.set_ylim(place - 0.6, -0.8)
+    ax.set(xlabel=xlabel, title=title)
+    return ax

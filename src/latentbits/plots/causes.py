@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,11 @@ import numpy as np
 from ..base.options import is_whole
 from ..data.block import UNKNOWN
 from ..errors import InputError
-from .axes import axes_of, needs
+from .axes import axes_of, grouped_bars, needs
 
 ASPECTS = "an AspectBernoulli that is fitted"
+MOST_FEATURES = 30  # of a picture of all
+MOST_PRESENT = 6  # ones of a row that are named
 
 
 def grid_of(n_rows: int, n_columns: int) -> Any:
@@ -138,32 +139,17 @@ def cause_pictures(estimator: Any, X: Any, rows: Any, image: tuple[int, int], *,
     return axes
 
 
-def _text_table(ax: Any, header: list[str], body: list[list[str]], widths: list[float]) -> Any:
-    """A table of text that fills the Axes."""
-    ax.axis("off")
-    body = [[textwrap.fill(text, max(8, int(150 * width))) for text, width in zip(row, widths)] for row in body]
-    n_lines = [1] + [max(text.count("\n") + 1 for text in row) for row in body]
-    table = ax.table(body, colLabels=header, colWidths=widths, loc="center", cellLoc="left")
-    table.auto_set_font_size(False)
-    table.set_fontsize(7)
-    for (row, _), cell in table.get_celld().items():
-        cell.set_height((n_lines[row] + 0.6) / (sum(n_lines) + 0.6 * len(n_lines)))
-        cell.PAD = 0.01
-        cell.set_edgecolor("0.8")
-        cell.get_text().set_weight("bold" if row == 0 else "normal")
-        cell.get_text().set_parse_math(False)
-    return ax
-
-
 def causes(estimator: Any, *, top: int = 6, ax: Any = None) -> Any:
-    """The phantom table: kind, share, lift and life beside others of every cause, with its features.
+    """The causes side by side: probability of every feature, and over it kind, share and lift of the cause.
+
+    Of many features those are shown that tell each cause from all others.  ``cause_frame`` has the same as a table.
 
     Parameters
     ----------
     estimator : AspectBernoulli
         Fitted.
     top : int
-        Features to name.
+        Features to show of every cause, where there are more than 30.
     ax : Axes, optional
 
     Returns
@@ -177,25 +163,29 @@ def causes(estimator: Any, *, top: int = 6, ax: Any = None) -> Any:
     >>> axes = plots.causes(AspectBernoulli(3, n_init=1, max_iter=20, random_state=0).fit(X))
     """
     needs(estimator, "causes", ASPECTS, "cause_table", "components_")
-    rows = estimator.cause_table(top)
-    ax = axes_of(ax, (9.0, 0.6 + 0.34 * len(rows)))
-    header = ["cause", "kind", "share", "lift", "coexist", "most distinctive features"]
-    body = [
-        [
-            row["component"],
-            row["kind"],
-            f"{row['share']:.1%}",
-            f"{row['lift']:.2f}",
-            f"{row['coexist']:.2f}",
-            row["distinctive"],
-        ]
-        for row in rows
-    ]
-    return _text_table(ax, header, body, [0.12, 0.1, 0.08, 0.07, 0.08, 0.55])
+    rows, probs = estimator.cause_table(top), estimator.components_
+    names = [str(name) for name in getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))]
+    shown = list(range(len(names)))
+    if len(names) > MOST_FEATURES:
+        apart = [probs[k] - np.delete(probs, k, axis=0).max(axis=0, initial=0.0) for k in range(len(probs))]
+        shown = list(dict.fromkeys(int(j) for gap in apart for j in np.argsort(-gap, kind="stable")[:top]))
+    ax = axes_of(ax, (2.8 + 1.0 * len(rows), 1.8 + 0.27 * len(shown)))
+    ax.imshow(probs[:, shown].T, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
+    for k, i in np.ndindex(len(rows), len(shown)):
+        value = probs[k, shown[i]]
+        ax.text(k, i, f"{value:.2f}", ha="center", va="center", fontsize=8, color="white" if value > 0.75 else "black")
+    ax.set_yticks(np.arange(len(shown)), [names[j] for j in shown])
+    told = [f"{row['component']}\n{row['kind']}\n{row['share']:.0%}, lift {row['lift']:.2f}" for row in rows]
+    ax.set_xticks(np.arange(len(rows)), told, fontsize=9)
+    for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+        label.set_parse_math(False)
+    ax.xaxis.tick_top()
+    ax.set_title("Causes: probability of a one; share of all cells")
+    return ax
 
 
 def expansion(estimator: Any, X: Any, rows: Any, *, top: int = 6, ax: Any = None) -> Any:
-    """The expansion table: what each row has, and what its causes would add, with the probability that it was lost.
+    """What the causes of each row would add to it, with the probability that it was lost, and what the row has.
 
     Parameters
     ----------
@@ -224,14 +214,14 @@ def expansion(estimator: Any, X: Any, rows: Any, *, top: int = 6, ax: Any = None
     rows = np.unique(rows)
     names = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))
     source = estimator._open(X, reset=False)
-    body = []
     found = estimator.expand(source, rows, top)
-    value, head = ("lost", "absent, to be expected (probability that it was lost)")
+    value, told = "lost", "probability that it was lost"
     if not estimator._model.phantoms:
-        value, head = ("probability", "absent, to be expected (probability of a one)")
+        value, told = "probability", "probability of a one"
+    groups = []
     for i, cells in zip(rows, cells_of(source, rows)):
-        present = ", ".join(str(names[j]) for j in np.flatnonzero(cells == 1)[:top])
-        absent = ", ".join(f"{r['feature']} {r[value]:.2f}" for r in found if r["row"] == i)
-        body.append([str(i), present or "nothing: list of the whole table", absent])
-    ax = axes_of(ax, (9.0, 0.6 + 0.34 * len(body)))
-    return _text_table(ax, ["row", "has", head], body, [0.06, 0.44, 0.5])
+        present = ", ".join(str(names[j]) for j in np.flatnonzero(cells == 1)[:MOST_PRESENT])
+        more = ", ..." if (cells == 1).sum() > MOST_PRESENT else ""
+        bars = [(str(r["feature"]), float(r[value])) for r in found if r["row"] == i]
+        groups.append((f"row {i} has {present or 'nothing: list of the whole table'}{more}", bars))
+    return grouped_bars(ax, groups, xlabel=told, title="Absent, and to be expected")

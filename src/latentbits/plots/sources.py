@@ -1,4 +1,4 @@
-"""Pictures of sources: loadings as a heatmap, communities as a table."""
+"""Pictures of sources: loadings as a heatmap, communities as bars."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .axes import axes_of, needs
-from .causes import _text_table
+from .axes import axes_of, grouped_bars, needs
 from .profiles import _names
 
 # Features that a heatmap can show by name.
@@ -67,7 +66,7 @@ def loadings(estimator: Any, *, scaled: bool = True, ax: Any = None) -> Any:
 
 
 def communities(estimator: Any, *, top: int = 7, least: float = 0.1, ax: Any = None) -> Any:
-    """The communities as a table: size, status, members with the strength of their links.
+    """The communities: size and status, and their members as bars of the strength of their links.
 
     Parameters
     ----------
@@ -93,12 +92,10 @@ def communities(estimator: Any, *, top: int = 7, least: float = 0.1, ax: Any = N
     """
     _check(estimator, "communities")
     members = estimator.communities_table(top, least)
-    body = []
+    groups = []
     for source in estimator.sources_table():
         name = source["component"]
-        mine = [f"{row['member']} {row['strength']:.2f}" for row in members if row["component"] == name]
-        body.append([name, source["status"], f"{source['prior']:.1%}", "; ".join(mine) or "none"])
-    ax = axes_of(ax, (9.0, 0.6 + 0.34 * len(body)))
-    return _text_table(
-        ax, ["source", "status", "on", "members (probability of the link)"], body, [0.12, 0.16, 0.08, 0.64]
-    )
+        mine = [(str(row["member"]), float(row["strength"])) for row in members if row["component"] == name]
+        told = "" if mine else f": no link of {least:g} or more"
+        groups.append((f"{name}, {source['status']}, on in {source['prior']:.1%} of the rows{told}", mine))
+    return grouped_bars(ax, groups, xlabel="probability of the link", title="Members of the communities")
