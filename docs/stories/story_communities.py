@@ -6,6 +6,8 @@ Documents that cite authors: every community of authors is a hidden source, and 
 here is simulated, so that we know what there is to find.
 """
 
+# sphinx_gallery_thumbnail_number = 3
+
 # %%
 # Four communities of six authors, two of whom belong to two; documents draw on each community with probability 0.15.
 import numpy as np
@@ -32,7 +34,7 @@ model = chosen.estimator_
 plots.loadings(model)
 
 # %%
-# The same as a table; ``status`` says whether the data support a source.
+# The members of every community; the heading says whether the data support the source.
 plots.communities(model)
 
 # %%

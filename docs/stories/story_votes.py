@@ -5,6 +5,8 @@ Voting blocs in the U.S. House, 1984
 Sixteen votes of 435 members, with real abstentions. Which blocs are there, and how would the abstainers have voted?
 """
 
+# sphinx_gallery_thumbnail_number = 2
+
 import warnings
 
 import latentbits
@@ -30,3 +32,8 @@ latentbits.plots.profile(model, X)
 
 explanation = model.explain(X)
 explanation.to_frame().sort_values("surprise", ascending=False).head(8)
+
+# %%
+# Why, cell by cell: the first twelve members; what argues for each of their votes, and what was surprising.
+
+latentbits.plots.explanation(model, X, rows=list(range(12)))
