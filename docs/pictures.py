@@ -92,12 +92,66 @@ def photograph(names: list[str]) -> None:
             page = browser.new_page(viewport={"width": 1280, "height": 1000})
             page.goto(found.report.as_uri())
             page.wait_for_selector("html[data-ready]")
+            if name == "votes":
+                numbered(found.report)
             if name == "sites":
                 page.select_option("#colour-by", label="elevation")
             file = HERE / f"{name}.png"
             (page.locator(what) if what else page).screenshot(path=file)
             whole = Image.open(file).convert("RGB")
             whole.crop((0, 0, whole.width, min(whole.height, TALL))).quantize(128).save(file, optimize=True)
+        browser.close()
+
+
+# Pictures with numbers: the sections that they show, and the places that the guide speaks of, in its order.
+NUMBERED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "read_head": (
+        ("#overview", "#components"),
+        (
+            "#found > :nth-child(1)",
+            "#found > :nth-child(2)",
+            "#found > :nth-child(3)",
+            "#doubts",
+            "#readings",
+            "#part-0",
+            "#part-0 svg",
+            "#part-0 button",
+            ".labels-shown",
+        ),
+    ),
+    "read_map": (
+        ("#map", "#matrix"),
+        ("#colour-by", "#map-canvas", "#map-side", "#matrix-rows", "#matrix-canvas", "#matrix-cell"),
+    ),
+}
+BADGES = """places => places.forEach((place, number) => {
+  const found = document.querySelector(place);
+  if (!found) throw new Error("not on the page: " + place);
+  const box = found.getBoundingClientRect(), badge = document.createElement("div");
+  badge.textContent = number + 1;
+  const left = Math.max(4, box.left + scrollX - 36), top = box.top + scrollY - 4;
+  badge.style.cssText = `position:absolute;left:${left}px;top:${top}px;width:30px;height:30px;border-radius:15px;
+    background:#c2410c;color:#fff;font:bold 16px/30px sans-serif;text-align:center;z-index:99;box-shadow:0 0 0 3px #fff`;
+  document.body.append(badge);
+})"""
+
+
+def numbered(report: Path) -> None:
+    """Photograph parts of a report with numbers on what the guide speaks of."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for name, (sections, places) in NUMBERED.items():
+            page = browser.new_page(viewport={"width": 1280, "height": 1000})
+            page.goto(report.as_uri())
+            page.wait_for_selector("html[data-ready]")
+            page.evaluate(BADGES, list(places))
+            boxes = [page.locator(section).bounding_box() for section in sections]
+            top, bottom = boxes[0]["y"] - 12, boxes[-1]["y"] + boxes[-1]["height"]
+            clip = {"x": 0, "y": top, "width": 1280, "height": bottom - top}
+            file = HERE / f"{name}.png"
+            page.screenshot(path=file, full_page=True, clip=clip)
+            Image.open(file).convert("RGB").quantize(128).save(file, optimize=True)
+            page.close()
         browser.close()
 
 
