@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import latentbits
-from latentbits.families import FAMILIES
+from latentbits.families import BY_CLASS, FAMILIES
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -183,6 +183,27 @@ def not_ours(app: object, what: str, name: str, obj: object, skip: bool, options
     return None if module is not None and module.startswith("latentbits") else True
 
 
+def with_answers(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Below the description of every estimator: its story, its guide page, and which answers of the registry it gives."""
+    family = BY_CLASS.get(name.rpartition(".")[2]) if what == "class" else None
+    if family is None:
+        return
+    given = ", ".join(f":meth:`~latentbits.{family.cls}.{method}`" for method in family.answers)
+    lines += [
+        "",
+        ".. rubric:: In the registry of families",
+        "",
+        f"*{family.story[0].upper()}{family.story[1:]}.* A component is called {family.noun}"
+        + (f"; on the command line the family is ``{family.name}``." if family.name else "."),
+        f"Guide: :doc:`/guide/{guide_of(family)}`.",
+        f"Of the answers that only some families have, it gives {given}."
+        if given
+        else "It predicts, and fills no cells.",
+        "",
+    ]
+
+
 def setup(app: object) -> None:
-    """Hear of members."""
+    """Hear of members and of classes."""
     app.connect("autodoc-skip-member", not_ours)
+    app.connect("autodoc-process-docstring", with_answers)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import doctest
 import io
+import tempfile
 import warnings
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,13 @@ class Run(SphinxDirective):
         import matplotlib.pyplot as plt
 
         spaces = self.env.temp_data.setdefault("run-spaces", {})
-        space = spaces.setdefault(self.env.docname, {"__name__": "page"})
+        space, folder = spaces.setdefault(self.env.docname, ({"__name__": "page"}, tempfile.TemporaryDirectory()))
         text = "\n".join(self.content) + "\n"
         matplotlib.use("Agg")
         plt.close("all")
         plt.style.use(["default", str(STYLE)])
-        complaint = self._run(text, space)
+        with chdir(folder.name):  # files that a page writes are gone with it
+            complaint = self._run(text, space)
         if complaint:
             raise self.error(complaint)
         found: list[nodes.Node] = []
