@@ -8,7 +8,7 @@ ifneq ($(wildcard ../shared/data),)
 export LATENTBITS_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test warm coverage test-slow test-oldest papers bench bench-large lint docs release-check clean
+.PHONY: demo test warm coverage test-slow test-oldest test-peers papers bench bench-large lint docs release-check clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -63,6 +63,14 @@ test-oldest:
 	.venv-oldest/bin/python -m pip install --quiet --upgrade pip
 	.venv-oldest/bin/python -m pip install --quiet -e . -r tests/oldest.txt
 	.venv-oldest/bin/python -m pytest -q -n 2 --dist loadfile tests
+
+# Our answers beside those of other packages, in an environment of their own (BERTopic without its language models).
+test-peers:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --upgrade pip
+	.venv-peers/bin/python -m pip install --quiet -e '.[test,peers]'
+	.venv-peers/bin/python -m pip install --quiet --no-deps bertopic
+	.venv-peers/bin/python -m pytest -q -m peers tests
 
 papers: $(VENV)/.test
 	$(BIN)/python -m papers.debd

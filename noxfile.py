@@ -70,6 +70,14 @@ def slow(session: nox.Session) -> None:
 
 
 @nox.session(reuse_venv=True, default=False)
+def peers(session: nox.Session) -> None:
+    """Our answers beside those of other packages."""
+    session.install("-e", ".[test,peers]")
+    session.install("--no-deps", "bertopic")
+    session.run("pytest", "-m", "peers", *session.posargs)
+
+
+@nox.session(reuse_venv=True, default=False)
 def docs(session: nox.Session) -> None:
     """The documentation, warnings as errors."""
     session.install("-e", ".[docs]")

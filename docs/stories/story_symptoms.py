@@ -21,9 +21,9 @@ model = latentbits.AspectBernoulli(4, n_phantom=1, n_init=3, random_state=0).fit
 latentbits.plots.causes(model)
 
 # %%
-# For the first patients: what they have, and what may be missing from the record.
+# For four patients: what they have, and what may be missing from the record.
 
-latentbits.plots.expansion(model, X, [0, 1, 2, 3], top=4)
+latentbits.plots.expansion(model, X, [1, 3, 155, 260], top=4)
 
 # %%
 # How much of each record the phantom takes up.

@@ -357,7 +357,7 @@ def test_data_commands(capsys, monkeypatch, tmp_path):
 def test_doctor_and_version(capsys):
     assert "kernels: compile and run" in run(capsys, "doctor")[0]
     extras = set(importlib.metadata.metadata("latentbits").get_all("Provides-Extra"))
-    for_work = {"demo", "test", "bench", "bench-soft", "docs", "release"}  # on latentbits itself
+    for_work = {"demo", "test", "bench", "bench-soft", "docs", "release", "peers"}  # on latentbits itself
     assert extras - for_work <= set(PACKAGES)
     assert run(capsys, "--version")[0].startswith("latentbits ")
 

@@ -31,7 +31,7 @@ class Errors(NamedTuple):
     Parameters
     ----------
     errors : (n,) array
-        Absolute errors of the hidden ratings.
+        What was told less what was given, of every hidden rating.
     mae, rmse : float
         Mean absolute error, root of the mean squared error.
     mae_se, rmse_se : float

@@ -112,8 +112,8 @@ class LogLines(Listener):
 
     Parameters
     ----------
-    every : float
-        Seconds between two lines.
+    every : int
+        Passes between two lines.
 
     Examples
     --------

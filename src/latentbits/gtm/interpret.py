@@ -79,11 +79,11 @@ class ClassMap(NamedTuple):
 
     Parameters
     ----------
-    classes : (C,) array
+    classes : (n_classes,) array
         The labels.
-    mass : (C, M) array
+    mass : (n_nodes, n_classes) array
         Rows of each class at each node.
-    share : (C, M) array
+    share : (n_nodes, n_classes) array
         The same as shares of the node.
     model : BinaryGTM
         The map.

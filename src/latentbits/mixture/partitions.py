@@ -31,7 +31,7 @@ class PointPartition(NamedTuple):
     radius : float
         Distance that holds 95 % of the draws.
     kind : str
-        By which loss it was chosen.
+        How it was chosen: by a loss, or as the draw of highest joint probability.
 
     Examples
     --------

@@ -53,6 +53,8 @@ class Draws(NamedTuple):
         Numbers of every draw that do not depend on how blocks are called.
     alpha : (n_chains, n_draws) array
         The weight concentration.
+    beta, gamma : (n_chains, n_draws, 1 or n_features) array
+        The prior of the cells.
 
     Examples
     --------

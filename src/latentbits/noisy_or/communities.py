@@ -217,7 +217,7 @@ class Communities(Sources):
         ----------
         X : table
         least : float
-            The weakest posterior that counts as on.
+            Links below this make no member.
 
         Returns
         -------
