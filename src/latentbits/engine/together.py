@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -141,6 +142,8 @@ class InHand:
         else:
             from joblib.executor import get_memmapping_executor
 
+            # A process whose memory has grown ends after a call, and another one begins: nothing is lost, and no news for users.
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
             # That of joblib, which would stumble over another one; arrays are sent whole.
             self._processes = get_memmapping_executor(self.n_jobs, max_nbytes=None)
             self.waiting[self._processes.submit(function, shared, *call)] = key
