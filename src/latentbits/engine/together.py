@@ -142,7 +142,7 @@ class InHand:
         else:
             from joblib.executor import get_memmapping_executor
 
-            # A process whose memory has grown ends after a call, and another one begins: nothing is lost, and no news for users.
+            # A process whose memory has grown ends after a call, and another one begins: nothing is lost.
             warnings.filterwarnings("ignore", "A worker stopped while some jobs were given", UserWarning)
             # That of joblib, which would stumble over another one; arrays are sent whole.
             self._processes = get_memmapping_executor(self.n_jobs, max_nbytes=None)
