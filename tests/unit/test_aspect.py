@@ -87,7 +87,7 @@ def test_matrix_form_is_the_paper(k, unknown, density):
 
 
 def test_sums_add_up():
-    """Expected counts are the number of observed cells; the step is a scaled gradient step (spec 2)."""
+    """Expected counts are the number of observed cells; the step is a scaled gradient step."""
     X, shares, probs = simulated(50, 12, 3, 0.1)
     probs = np.clip(probs, 0.05, 0.95)
     _, new_shares, new_probs, _, stats = one_step(model_of(X, 3), X, shares, probs)
@@ -100,7 +100,7 @@ def test_sums_add_up():
 
 
 def test_complement_of_a_column():
-    """Exchanging 0 and 1 in a column exchanges them in its probabilities (spec 1)."""
+    """Exchanging 0 and 1 in a column exchanges them in its probabilities."""
     X, shares, probs = simulated(40, 9, 3)
     probs = np.clip(probs, 0.05, 0.95)
     flipped, other = X.copy(), probs.copy()
@@ -194,7 +194,7 @@ def test_one_alternating_update_is_that_of_nbmf_mm():
 
 
 def test_from_a_mixture_it_is_at_least_as_likely():
-    """AB started at the classes of a mixture: log-likelihood at least the mixture's (spec 16), on 50 problems."""
+    """AB started at the classes of a mixture: log-likelihood at least the mixture's, on 50 problems."""
     by_membership = []
     for seed in range(50):
         rng = np.random.default_rng(seed)

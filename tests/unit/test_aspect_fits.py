@@ -51,7 +51,7 @@ def test_phantom_is_found_and_ranks_losses():
 
 
 def test_equal_loss_makes_no_phantom():
-    """A rate that is the same in all rows is absorbed by the probabilities (spec 11, limit 1)."""
+    """A rate that is the same in all rows is absorbed by the probabilities."""
     rng = np.random.default_rng(1)
     whole = (rng.random((400, 40)) < rng.beta(0.3, 0.3, (3, 40))[rng.integers(0, 3, 400)]).astype(float)
     X = np.where(rng.random(whole.shape) < 0.25, 0.0, whole)
@@ -174,7 +174,7 @@ def test_stability_matches_causes():
 
 
 def test_select_by_hidden_cells():
-    """The default criterion, because every row brings memberships of its own (spec 14)."""
+    """The default criterion, because every row brings memberships of its own."""
     import latentbits
 
     X, _, _ = simulated(300, 30, 3, seed=1)

@@ -331,7 +331,7 @@ class AspectModel(AspectAnswers):
         )
 
     def to_vector(self, params: AspectParams) -> Float:
-        """The probabilities themselves: the path of EM is straightest there (spec 12)."""
+        """The probabilities themselves: the path of EM is straightest there."""
         return params.probs.ravel()
 
     def from_vector(self, vector: Float, like: AspectParams) -> AspectParams:

@@ -1,4 +1,4 @@
-"""Causes that explain zeros: which of them are phantoms (spec 11).
+"""Causes that explain zeros: which of them are phantoms.
 
 From the sums of the last E-step alone.  The *lift* of a cause is its share of ones relative to the whole table; a phantom
 has almost none.  A phantom lives beside other causes in most of its rows; a cause of the same look that has rows of its own
