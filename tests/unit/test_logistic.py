@@ -243,7 +243,7 @@ def test_rows_blocks_and_weights_do_not_move_the_optimum(options):
 
 @pytest.mark.parametrize("load", [load_votes, load_zoo, load_diabetes_symptoms])
 def test_the_default_ridge_predicts_better_and_sooner_than_a_small_one(load):
-    """Hidden cells of the embedded tables, and passes until a fit has settled (spec of the paper's ML model: 1e-3)."""
+    """Hidden cells of the embedded tables, and passes until a fit has settled."""
     X = np.array(load().data, float)
     hidden = (np.random.default_rng(0).random(X.shape) < 0.1) & ~np.isnan(X)
     seen, losses, passes = np.where(hidden, np.nan, X), [], []

@@ -123,7 +123,7 @@ class NoisyOrAnswers(StagedModel):
         return by_cell < 1.0 - np.exp(-precomputed.theta0[columns]) * kept.prod(axis=1)
 
     def causes(self, block: Block, precomputed: NoisyOrPrecomputed, rows: Any, columns: Any) -> Causes:
-        """Shares, evidence and leave-one-out probability of single cells (spec of the family, section 11).
+        """Shares, evidence and leave-one-out probability of single cells.
 
         Of a one the share of a source is its part in the expected strength at the cell; of a zero its part in the surprise
         that the cell stayed off.
