@@ -27,6 +27,19 @@ def needs(given: Any, picture: str, expected: str, *attributes: str) -> None:
         raise InputTypeError(f"plots.{picture} needs {expected}; got a {type(given).__name__}{idle}.")
 
 
+def shaded_probabilities(ax: Any, values: Any, texts: list[str], names: list[str], heads: list[str]) -> None:
+    """Features down, components across, shaded by probability (features, components) with a text in every cell."""
+    ax.imshow(values, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
+    for place, (value, text) in enumerate(zip(values.ravel(), texts)):
+        i, k = divmod(place, len(heads))
+        ax.text(k, i, text, ha="center", va="center", fontsize=7, color="white" if value > 0.75 else "black")
+    ax.set_yticks(range(len(names)), names)
+    ax.set_xticks(range(len(heads)), heads)
+    for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+        label.set_parse_math(False)
+    ax.xaxis.tick_top()
+
+
 def grouped_bars(ax: Any, groups: list[tuple[str, list[tuple[str, float]]]], *, xlabel: str, title: str) -> Any:
     """Bars from 0 to 1 under the heading of their group, group below group."""
     n_lines = sum(len(bars) + 1.6 for _, bars in groups)

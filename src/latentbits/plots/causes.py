@@ -9,7 +9,8 @@ import numpy as np
 from ..base.options import is_whole
 from ..data.block import UNKNOWN
 from ..errors import InputError
-from .axes import axes_of, grouped_bars, needs
+from .axes import axes_of, grouped_bars, needs, shaded_probabilities
+from .profiles import _names
 
 ASPECTS = "an AspectBernoulli that is fitted"
 MOST_FEATURES = 30  # of a picture of all
@@ -164,22 +165,15 @@ def causes(estimator: Any, *, top: int = 6, ax: Any = None) -> Any:
     """
     needs(estimator, "causes", ASPECTS, "cause_table", "components_")
     rows, probs = estimator.cause_table(top), estimator.components_
-    names = [str(name) for name in getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))]
+    names = _names(estimator)
     shown = list(range(len(names)))
     if len(names) > MOST_FEATURES:
         apart = [probs[k] - np.delete(probs, k, axis=0).max(axis=0, initial=0.0) for k in range(len(probs))]
         shown = list(dict.fromkeys(int(j) for gap in apart for j in np.argsort(-gap, kind="stable")[:top]))
     ax = axes_of(ax, (2.8 + 1.0 * len(rows), 1.8 + 0.27 * len(shown)))
-    ax.imshow(probs[:, shown].T, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
-    for k, i in np.ndindex(len(rows), len(shown)):
-        value = probs[k, shown[i]]
-        ax.text(k, i, f"{value:.2f}", ha="center", va="center", fontsize=8, color="white" if value > 0.75 else "black")
-    ax.set_yticks(np.arange(len(shown)), [names[j] for j in shown])
-    told = [f"{row['component']}\n{row['kind']}\n{row['share']:.0%}, lift {row['lift']:.2f}" for row in rows]
-    ax.set_xticks(np.arange(len(rows)), told, fontsize=9)
-    for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
-        label.set_parse_math(False)
-    ax.xaxis.tick_top()
+    values = probs[:, shown].T
+    heads = [f"{row['component']}\n{row['kind']}\n{row['share']:.0%}, lift {row['lift']:.2f}" for row in rows]
+    shaded_probabilities(ax, values, [f"{value:.2f}" for value in values.ravel()], [names[j] for j in shown], heads)
     ax.set_title("Causes: probability of a one; share of all cells")
     return ax
 
@@ -212,7 +206,7 @@ def expansion(estimator: Any, X: Any, rows: Any, *, top: int = 6, ax: Any = None
     """
     needs(estimator, "expansion", ASPECTS, "expand", "components_")
     rows = np.unique(rows)
-    names = getattr(estimator, "feature_names_in_", np.arange(estimator.n_features_in_))
+    names = _names(estimator)
     source = estimator._open(X, reset=False)
     found = estimator.expand(source, rows, top)
     value, told = "lost", "probability that it was lost"
@@ -220,7 +214,7 @@ def expansion(estimator: Any, X: Any, rows: Any, *, top: int = 6, ax: Any = None
         value, told = "probability", "probability of a one"
     groups = []
     for i, cells in zip(rows, cells_of(source, rows)):
-        present = ", ".join(str(names[j]) for j in np.flatnonzero(cells == 1)[:MOST_PRESENT])
+        present = ", ".join(names[j] for j in np.flatnonzero(cells == 1)[:MOST_PRESENT])
         more = ", ..." if (cells == 1).sum() > MOST_PRESENT else ""
         bars = [(str(r["feature"]), float(r[value])) for r in found if r["row"] == i]
         groups.append((f"row {i} has {present or 'nothing: list of the whole table'}{more}", bars))

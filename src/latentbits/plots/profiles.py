@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .axes import axes_of, needs
+from .axes import axes_of, needs, shaded_probabilities
 
 
 def _names(estimator: Any) -> list[str]:
@@ -43,17 +43,12 @@ def profile(estimator: Any, X: Any = None, *, counts: bool = True, ax: Any = Non
     needs(estimator, "profile", "a fitted mixture", "profile_table", "components_", "weights_")
     names, n_classes = _names(estimator), len(estimator.components_)
     ax = axes_of(ax, (2.6 + 1.0 * n_classes, 1.4 + 0.36 * len(names)))
-    ax.imshow(estimator.components_.T, cmap="Blues", vmin=0, vmax=1.25, aspect="auto")
-    for place, row in enumerate(estimator.profile_table(X)):
-        text = f"{row['probability']:.2f}" + (f"\n{row['ones']:.0f}/{row['rows']:.0f}" if counts else "")
-        colour = "white" if row["probability"] > 0.75 else "black"
-        ax.text(place % n_classes, place // n_classes, text, ha="center", va="center", fontsize=7, color=colour)
-    ax.set_yticks(np.arange(len(names)), names)
-    shares = zip(estimator._component_names(), estimator.weights_)
-    ax.set_xticks(np.arange(n_classes), [f"{name}\n{share:.0%}" for name, share in shares])
-    for label in ax.get_xticklabels():
-        label.set_parse_math(False)
-    ax.xaxis.tick_top()
+    texts = [
+        f"{row['probability']:.2f}" + (f"\n{row['ones']:.0f}/{row['rows']:.0f}" if counts else "")
+        for row in estimator.profile_table(X)
+    ]
+    heads = [f"{name}\n{share:.0%}" for name, share in zip(estimator._component_names(), estimator.weights_)]
+    shaded_probabilities(ax, estimator.components_.T, texts, names, heads)
     ax.set_title("Class profiles: probability of a one" + (", ones / known cells" if counts else ""))
     return ax
 
